@@ -1,0 +1,8 @@
+/**
+ * What agent code imports: `import { currentUser, emitState } from 'agent-engine-server/agent'`.
+ * It resolves inside agent modules wherever their folder is, and answers for the run the code is part of.
+ *
+ * @module
+ */
+export type { AgentContext, Prompt, Prompts } from './engine/agent-context.ts';
+export * from './engine/author-helpers.ts';

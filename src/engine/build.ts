@@ -1,0 +1,38 @@
+import type { Agent } from './agent.ts';
+import { createPrompts } from './agent-context.ts';
+import type { EngineConfig } from './config.ts';
+import { createAgent } from './frameworks/index.ts';
+import { loadAgentModule } from './load-module.ts';
+import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
+
+/** A built agent with the configuration it was built from. */
+export interface Engine {
+  readonly config: EngineConfig;
+  readonly agent: Agent;
+  /** Gives back everything the engine holds. Called once, when no run uses it. */
+  close(): Promise<void>;
+}
+
+/** What engines are built with; shared by all engines of one server and by nothing else. */
+export interface EnginePorts {
+  /** Folder that relative agent paths count from. */
+  readonly root: string;
+  readonly memory: MemoryPool;
+  /** Memory of an agent whose configuration names none. */
+  readonly defaultCheckpointer: CheckpointerConfig | undefined;
+}
+
+/**
+ * Builds an engine that is ready to run.
+ *
+ * @throws BuildProblem and whatever the agent's own code throws; what was opened on the way is closed again.
+ */
+export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
+  const agent = await createAgent(config.agent, {
+    memory: ports.memory,
+    defaultCheckpointer: ports.defaultCheckpointer,
+    prompts: createPrompts(config.prompts),
+    loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
+  });
+  return { config, agent, close: () => agent.close() };
+}

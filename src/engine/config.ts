@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { AgentConfig } from './frameworks/index.ts';
+
+/** A layer of the configuration this version knows by name but cannot run: it may be absent or empty, never ignored. */
+function notYet(what: string) {
+  return z
+    .unknown()
+    .refine(
+      (value) => isEmpty(value),
+      `${what} are not supported by this version; remove the block to start without them`,
+    )
+    .transform(() => undefined)
+    .optional();
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (Array.isArray(value)) return value.every((entry) => isEmpty(entry) || isDisabled(entry));
+  return typeof value === 'object' && (isDisabled(value) || Object.values(value).every(isEmpty));
+}
+
+function isDisabled(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (value as { enabled?: unknown }).enabled === false;
+}
+
+const PromptConfig = z.object({
+  promptId: z.string().min(1),
+  version: z.int().min(1),
+  content: z.string(),
+  tags: z.array(z.string()).default([]),
+});
+
+/** Everything the engine is built from (admin contract, section 5), in the primary spelling of its keys. */
+export const EngineConfig = z.object({
+  server: z
+    .object({ api: z.object({ port: z.coerce.number().int().min(0).max(65535).optional() }).optional() })
+    .optional(),
+  agent: AgentConfig,
+  mcpServers: notYet('MCP servers'),
+  guardrails: notYet('Guardrails'),
+  observability: notYet('Exporters'),
+  sso: notYet('Sign-on rules'),
+  integrations: notYet('Chat integrations'),
+  prompts: z.array(PromptConfig).default([]),
+});
+export type EngineConfig = z.infer<typeof EngineConfig>;
+
+/** Configuration of an agent that is only named, as on the command line: everything else as it comes. */
+export function configForAgent(definition: string): EngineConfig {
+  const file = definition.split(/[\\/]/).at(-1) ?? definition;
+  const name = file.replace(/\.[mc]?[jt]s(?::.*)?$/i, '') || 'agent';
+  return EngineConfig.parse({ agent: { type: 'LANGGRAPH', config: { name, graph_definition: definition } } });
+}

@@ -1,0 +1,165 @@
+import { type Agent, type Capabilities, RunFailure, type RunOutcome } from '../../agent.ts';
+import { buildLangGraphIr } from '../../drawing/langgraph-graph.ts';
+import { isRecord } from '../../encode.ts';
+import type { Emit, RunAgentInput } from '../../events.ts';
+import { createHistory } from './history.ts';
+import { emitLegacyInterrupts, type RawInterrupt, toInterrupts } from './interrupts.ts';
+import type { MessageClasses } from './messages.ts';
+import { breakpointInterrupt, planRun, type RunPlan } from './plan.ts';
+import { readSchemas } from './schemas.ts';
+import type { CompiledGraph } from './shapes.ts';
+import { StateView } from './state-view.ts';
+import { Translator } from './translator.ts';
+
+/** The parts of the agent's own copies of LangGraph and LangChain that the adapter has to build things with. */
+export interface AgentPackages {
+  Command: new (fields: { resume: unknown }) => object;
+  messages: MessageClasses;
+}
+
+/**
+ * Hosts a compiled LangGraph graph.
+ *
+ * @param options.storeId names where the checkpoints are kept; undefined when the graph has no checkpointer.
+ * @param options.close gives back what was opened for the graph.
+ */
+export function createLangGraphAgent(
+  name: string,
+  graph: CompiledGraph,
+  packages: AgentPackages,
+  options: { storeId: string | undefined; close: () => Promise<void> },
+): Agent {
+  const schemas = readSchemas(graph);
+  const { storeId } = options;
+  const streamKeys = [
+    ...new Set([...([] as string[]).concat(graph.outputChannels as string | string[]), ...extraKeys(graph)]),
+  ];
+  const keeps = storeId !== undefined;
+  const capabilities: Capabilities = {
+    framework: 'LANGGRAPH',
+    capabilities: { streaming: true, history: keeps, thread_id: keeps },
+    input: { mode: schemas.structuredInput ? 'structured' : 'chat', schema: schemas.structuredInput },
+    output: { mode: schemas.structuredOutput ? 'structured' : 'text', schema: schemas.structuredOutput },
+    history: keeps ? { canList: true, canGet: true } : null,
+  };
+
+  const run: Agent['run'] = async (input, { userId, signal }, emit) => {
+    const thread = { configurable: { thread_id: input.threadId } };
+    const state = keeps ? await graph.getState(thread) : undefined;
+    const plan = await planRun(graph, schemas, packages.messages, input, state);
+    const view = new StateView(schemas);
+    view.update((state?.values ?? {}) as Record<string, unknown>);
+    if (plan.kind === 'ask-again') {
+      emitLegacyInterrupts(plan.raw, emit);
+      view.emitFinal(emit);
+      return { interrupts: plan.interrupts, pendingToolCallIds: [], usage: [] };
+    }
+    const translator = new Translator(emit, isRecord(input.forwardedProps) && input.forwardedProps.includeRaw === true);
+    translator.know(view.messages);
+    const stream = await graph.stream(graphInput(plan, packages), {
+      configurable: {
+        ...thread.configurable,
+        ...(plan.kind === 'start' && plan.checkpointId !== undefined && { checkpoint_id: plan.checkpointId }),
+        user_id: userId ?? 'standalone',
+      },
+      // biome-ignore lint/suspicious/noExplicitAny: the handler fits by shape; its class is of no copy of LangChain
+      callbacks: [translator as any],
+      streamMode: ['values', 'custom'],
+      outputKeys: streamKeys,
+      signal,
+    });
+    const raw = await follow(stream, translator, view, emit);
+    const pending = raw?.length === 0 && keeps ? [breakpointInterrupt(await graph.getState(thread))] : (raw ?? []);
+    emitLegacyInterrupts(pending, emit);
+    view.emitFinal(emit);
+    return outcome(input, view, translator, pending, schemas.structuredOutput !== null);
+  };
+
+  return {
+    framework: 'LANGGRAPH',
+    name,
+    capabilities,
+    history: storeId === undefined ? undefined : createHistory(graph, storeId),
+    run: (input, context, emit) => run(input, context, emit).catch(explain),
+    async graph() {
+      const drawable = await graph.getGraphAsync();
+      return buildLangGraphIr(name, drawable as unknown as Parameters<typeof buildLangGraphIr>[1]);
+    },
+    async mermaid() {
+      return (await graph.getGraphAsync()).drawMermaid();
+    },
+    close: options.close,
+  };
+}
+
+/** Keys shown to the client although the graph's output schema leaves them out. */
+function extraKeys(graph: CompiledGraph): string[] {
+  return ['messages', 'tools'].filter((key) => key in (graph.channels as object));
+}
+
+function graphInput(plan: Exclude<RunPlan, { kind: 'ask-again' }>, packages: AgentPackages) {
+  if (plan.kind === 'start') return plan.input;
+  // After a breakpoint LangGraph goes on with no input; a question is answered with a command.
+  return plan.breakpoint ? null : new packages.Command({ resume: plan.value });
+}
+
+/**
+ * Reads the graph's own stream, which carries states and custom data; all else comes by the callbacks.
+ *
+ * @returns the interrupts the graph stopped at; empty for a breakpoint, undefined when it ran to its end.
+ */
+async function follow(
+  stream: AsyncIterable<unknown>,
+  translator: Translator,
+  view: StateView,
+  emit: Emit,
+): Promise<RawInterrupt[] | undefined> {
+  let interrupts: RawInterrupt[] | undefined;
+  let first = true;
+  for await (const item of stream) {
+    const [mode, chunk] = item as [string, unknown];
+    if (mode === 'custom') {
+      const named = isRecord(chunk) && typeof chunk.name === 'string' && 'value' in chunk;
+      translator.custom(named ? String(chunk.name) : 'custom', named ? chunk.value : chunk);
+    } else if (isRecord(chunk) && Array.isArray(chunk.__interrupt__)) {
+      interrupts = [...(interrupts ?? []), ...(chunk.__interrupt__ as RawInterrupt[])];
+    } else {
+      view.update(isRecord(chunk) ? chunk : Array.isArray(chunk) ? { messages: chunk } : {});
+      // The first state is what the run starts from: the client sent it or has it already.
+      if (first) translator.know(view.messages);
+      else translator.tell(view.messages);
+      first = false;
+      if (!translator.predicting && !translator.streaming) view.emitIfChanged(emit);
+    }
+  }
+  return interrupts && [...new Map(interrupts.map((entry) => [entry.id, entry])).values()];
+}
+
+function outcome(
+  input: RunAgentInput,
+  view: StateView,
+  translator: Translator,
+  pending: RawInterrupt[],
+  structured: boolean,
+): RunOutcome {
+  const clientTools = new Set(input.tools.map((tool) => tool.name));
+  const last = view.messages.at(-1) as { tool_calls?: { id?: string; name: string }[] } | undefined;
+  const unanswered = (last?.tool_calls ?? []).filter((call) => clientTools.has(call.name));
+  return {
+    interrupts: toInterrupts(pending),
+    pendingToolCallIds: unanswered.map((call) => call.id ?? ''),
+    usage: translator.usage,
+    ...(structured && { result: view.values }),
+  };
+}
+
+/** Puts the errors of LangGraph that a client can act on into words; everything else stays as it is. */
+function explain(error: unknown): never {
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'GraphRecursionError') {
+    throw new RunFailure('FRAMEWORK_ERROR', 'The agent took more steps than it is allowed and was stopped.', {
+      cause: error,
+    });
+  }
+  throw error;
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { BuildProblem } from '../../build-problem.ts';
+import type { AgentModule } from '../../load-module.ts';
+import { CheckpointerConfig, type MemoryShare } from '../../memory/index.ts';
+import { defineFramework } from '../define.ts';
+import { type AgentPackages, createLangGraphAgent } from './agent.ts';
+import type { MessageClasses } from './messages.ts';
+import { type CompiledGraph, isAgentWrapper, isCompiledGraph, isGraphBuilder } from './shapes.ts';
+
+/** `agent.config` of a graph agent (runtime contract, section 20). */
+export const LangGraphConfig = z.object({
+  name: z.string().min(1),
+  graph_definition: z.string().min(1),
+  checkpointer: CheckpointerConfig.nullable().default(null),
+  store: z.null('long-term stores are not supported yet').default(null),
+  observability: z.null('is deprecated; use the top-level observability list').default(null),
+  settings: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** LangGraph.js: compiled graphs, `createAgent`'s results, uncompiled graphs, and functions that return one of these. */
+export const langGraph = defineFramework({
+  type: 'LANGGRAPH',
+  config: LangGraphConfig,
+  async create(config, ports) {
+    const wanted = config.checkpointer ?? ports.defaultCheckpointer;
+    const memory = wanted === undefined ? undefined : await ports.memory.acquire(wanted);
+    try {
+      const module = await ports.loadModule(config.graph_definition, isGraph);
+      const { name, settings } = config;
+      const context = { name, settings, tools: [], prompts: ports.prompts, checkpointer: memory?.checkpointer };
+      const made =
+        isGraph(module.value) || typeof module.value !== 'function' ? module.value : await module.call(context);
+      const graph = compile(made, memory, config);
+      const keepsOurs = memory !== undefined && (graph.checkpointer as unknown) === memory.checkpointer;
+      const keepsOwn = !keepsOurs && typeof graph.checkpointer === 'object';
+      const storeId = keepsOurs ? memory.id : keepsOwn ? `graph:${config.graph_definition}` : undefined;
+      return createLangGraphAgent(name, graph, await ownPackages(module), {
+        storeId,
+        close: async () => memory?.release(),
+      });
+    } catch (error) {
+      await memory?.release();
+      throw error;
+    }
+  },
+});
+
+function isGraph(value: unknown): boolean {
+  return isCompiledGraph(value) || isAgentWrapper(value) || isGraphBuilder(value);
+}
+
+/** The compiled graph with its checkpointer: the configured one, else the graph's own, else the default. */
+function compile(
+  made: unknown,
+  memory: MemoryShare | undefined,
+  config: z.infer<typeof LangGraphConfig>,
+): CompiledGraph {
+  if (isGraphBuilder(made) && !isCompiledGraph(made)) {
+    return made.compile({ ...(memory !== undefined && { checkpointer: memory.checkpointer }), name: config.name });
+  }
+  const graph = isAgentWrapper(made) ? made.graph : made;
+  if (!isCompiledGraph(graph)) {
+    throw new BuildProblem(
+      `Agent ${config.graph_definition} is not a LangGraph graph: export a graph, or a function that returns one.`,
+    );
+  }
+  const hasOwn = graph.checkpointer !== undefined;
+  // Set, not recompiled: what the author compiled in (interrupts, store, name) stays. The module was evaluated for
+  // this engine alone, so no other engine sees the change.
+  if (memory !== undefined && (config.checkpointer !== null || !hasOwn)) graph.checkpointer = memory.checkpointer;
+  return graph;
+}
+
+/** The packages as the agent's folder has them, so that what is built for its graph is of its own copy. */
+async function ownPackages(module: AgentModule): Promise<AgentPackages> {
+  const langgraph = await module.importPackage('@langchain/langgraph');
+  const messages = await module.importPackage('@langchain/core/messages');
+  return {
+    Command: langgraph.Command as AgentPackages['Command'],
+    messages: messages as unknown as MessageClasses,
+  };
+}

@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { BaseMessage } from '@langchain/core/messages';
+import { RunFailure } from '../../agent.ts';
+import { isRecord } from '../../encode.ts';
+import type { Interrupt, Message, RunAgentInput } from '../../events.ts';
+import { type RawInterrupt, resumeValue, toInterrupts } from './interrupts.ts';
+import { fromLangChain, type MessageClasses, toLangChain } from './messages.ts';
+import { type GraphSchemas, structuredInput } from './schemas.ts';
+import { type CompiledGraph, isMessage, type ThreadState } from './shapes.ts';
+
+/** What a run is to do with its graph. */
+export type RunPlan =
+  /** Start with new input, from the newest checkpoint or from an earlier one (`checkpointId`). */
+  | { kind: 'start'; input: Record<string, unknown>; checkpointId?: string }
+  /** Answer what the graph asked; `value` undefined goes on after a breakpoint. */
+  | { kind: 'resume'; value: unknown; breakpoint: boolean }
+  /** Nothing new came while the graph waits for an answer: ask again. */
+  | { kind: 'ask-again'; raw: RawInterrupt[]; interrupts: Interrupt[] };
+
+/** Prefix of the ids of pauses that are breakpoints (`interruptBefore`, `interruptAfter`) and not questions. */
+export const BREAKPOINT = 'breakpoint:';
+
+/** The interrupts a thread is waiting at. */
+export function openInterrupts(state: ThreadState | undefined): RawInterrupt[] {
+  return (state?.tasks ?? []).flatMap((task) => (task.interrupts ?? []) as RawInterrupt[]);
+}
+
+/** A breakpoint as an interrupt, so that every client can show it and go on. */
+export function breakpointInterrupt(state: ThreadState): RawInterrupt {
+  const checkpoint = String(state.config.configurable?.checkpoint_id ?? '');
+  return {
+    id: `${BREAKPOINT}${checkpoint}`,
+    value: {
+      reason: 'langgraph:breakpoint',
+      message: `The agent paused before: ${state.next.join(', ')}.`,
+      next: state.next,
+    },
+  };
+}
+
+/**
+ * Decides what the run does, from what the client sent and what the thread holds (ag-ui contract, section 11).
+ *
+ * @param state the thread's state, or undefined when the graph keeps none.
+ * @throws RunFailure when the input breaks a rule the client must know.
+ */
+export async function planRun(
+  graph: CompiledGraph,
+  schemas: GraphSchemas,
+  classes: MessageClasses,
+  input: RunAgentInput,
+  state: ThreadState | undefined,
+): Promise<RunPlan> {
+  const raw = openInterrupts(state);
+  const resumesBreakpoint = input.resume?.some((entry) => entry.interruptId.startsWith(BREAKPOINT)) === true;
+  if (resumesBreakpoint && state !== undefined && raw.length === 0 && state.next.length > 0)
+    raw.push(breakpointInterrupt(state));
+  const open = toInterrupts(raw);
+  const resume = resumeValue(input, open, Date.now());
+  if (resume !== undefined) return { kind: 'resume', value: resume.value, breakpoint: resumesBreakpoint };
+
+  if (schemas.structuredInput !== null) {
+    if (open.length > 0) return { kind: 'ask-again', raw, interrupts: open };
+    return { kind: 'start', input: structuredInput(input, schemas.structuredInput) };
+  }
+  const stored = storedMessages(state);
+  const news = findNews(input, stored);
+  if (open.length > 0) {
+    if (news.fresh.length === 0) return { kind: 'ask-again', raw, interrupts: open };
+    throw new RunFailure(
+      'INTERRUPT_PENDING',
+      'The agent waits for an answer on this thread: send "resume" for its open interrupts first.',
+    );
+  }
+  const checkpointId =
+    news.forkBefore === undefined ? undefined : await checkpointBefore(graph, input.threadId, news.forkBefore);
+  const messages = news.fresh
+    .map((message) => toLangChain(message, classes))
+    .filter((message) => message !== undefined);
+  return {
+    kind: 'start',
+    input: { ...stateInput(input, schemas, state), ...(schemas.hasMessages && { messages }) },
+    ...(checkpointId !== undefined && { checkpointId }),
+  };
+}
+
+function storedMessages(state: ThreadState | undefined): BaseMessage[] {
+  const messages: unknown = (state?.values as Record<string, unknown> | undefined)?.messages;
+  return Array.isArray(messages) ? messages.filter(isMessage) : [];
+}
+
+/** The messages the thread does not hold yet, and the id of the one it has to go back before, if any. */
+function findNews(input: RunAgentInput, stored: readonly BaseMessage[]): { fresh: Message[]; forkBefore?: string } {
+  const spoken = input.messages.filter(({ role }) => role !== 'reasoning' && role !== 'activity');
+  const storedById = new Map(stored.map((message) => [message.id, message]));
+  const fresh = spoken.filter((message) => !storedById.has(message.id));
+  const lastUserAt = spoken.findLastIndex(({ role }) => role === 'user');
+  const lastUser = spoken[lastUserAt];
+  const original = lastUser && storedById.get(lastUser.id);
+  if (lastUser === undefined || original === undefined) return { fresh };
+  // Something new after a known user message, such as a tool result, carries the conversation on.
+  if (spoken.slice(lastUserAt + 1).some((message) => !storedById.has(message.id))) return { fresh };
+  const edited = !isDeepStrictEqual(contentOf(fromLangChain([original])[0]), contentOf(lastUser));
+  const shorter = dialogue(spoken.map(({ role }) => role)) < dialogue(fromLangChain(stored).map(({ role }) => role));
+  return edited || shorter ? { fresh: [lastUser], forkBefore: lastUser.id } : { fresh };
+}
+
+function dialogue(roles: readonly string[]): number {
+  return roles.filter((role) => role === 'user' || role === 'assistant' || role === 'tool').length;
+}
+
+/** A user message's content in one form, so that text and a list of text parts compare equal. */
+function contentOf(message: Message | undefined): unknown {
+  const content = message !== undefined && 'content' in message ? message.content : undefined;
+  if (!Array.isArray(content)) return content;
+  const parts = content.map((part) => (isRecord(part) ? { ...part, id: undefined, metadata: undefined } : part));
+  const text = parts.map((part) => (isRecord(part) && part.type === 'text' ? part.text : undefined));
+  return text.every((piece) => piece !== undefined) ? text.join('') : JSON.parse(JSON.stringify(parts));
+}
+
+async function checkpointBefore(
+  graph: CompiledGraph,
+  threadId: string,
+  messageId: string,
+): Promise<string | undefined> {
+  for await (const state of graph.getStateHistory({ configurable: { thread_id: threadId } })) {
+    if (storedMessages(state).some((message) => message.id === messageId)) continue;
+    const id: unknown = state.config.configurable?.checkpoint_id;
+    return typeof id === 'string' ? id : undefined;
+  }
+  return undefined;
+}
+
+/** What the client's state, tools and context put into the graph's input, under the keys its schema has. */
+function stateInput(
+  input: RunAgentInput,
+  schemas: GraphSchemas,
+  state: ThreadState | undefined,
+): Record<string, unknown> {
+  const current = (state?.values ?? {}) as Record<string, unknown>;
+  const taken: Record<string, unknown> = {};
+  const sent: unknown = input.state;
+  if (isRecord(sent)) {
+    for (const [key, value] of Object.entries(sent)) {
+      if (key === 'messages' || key === 'tools' || !schemas.inputKeys.has(key)) continue;
+      // Clients send their whole state back with every run; written again, a reducer would apply it twice.
+      if (sameJson(value, current[key])) continue;
+      taken[key] = value;
+    }
+  }
+  if (schemas.inputKeys.has('tools')) taken.tools = input.tools;
+  if (schemas.inputKeys.has('context')) taken.context = input.context;
+  if (schemas.inputKeys.has('ag-ui')) taken['ag-ui'] = { tools: input.tools, context: input.context };
+  return taken;
+}
+
+function sameJson(left: unknown, right: unknown): boolean {
+  if (right === undefined) return left === undefined;
+  return isDeepStrictEqual(left, JSON.parse(JSON.stringify(right)));
+}

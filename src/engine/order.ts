@@ -1,0 +1,141 @@
+import { type Emit, type Event, EventType } from './events.ts';
+
+/** The order checker of one run: everything the client sees passes {@link OrderGuard.emit}. */
+export interface OrderGuard {
+  /** Passes `event` on if the client's rules allow it, mends what can be mended, and drops the rest. */
+  emit: Emit;
+  /** Ends whatever is still open: tool calls, text, reasoning, steps from the innermost, sub-agents. */
+  closeOpen(): void;
+  /** Whether text, a tool call or reasoning is being streamed right now. */
+  readonly streaming: boolean;
+}
+
+/**
+ * Holds a run's events to the order rules a client enforces (ag-ui contract, section 8), so that a careless agent
+ * costs a log line and never a stream.
+ *
+ * @param deliver takes the events in order.
+ * @param onViolation hears of each event that had to be mended or dropped.
+ */
+export function createOrderGuard(deliver: Emit, onViolation: (rule: string, event: Event) => void): OrderGuard {
+  const texts = new Set<string>();
+  const toolCalls = new Set<string>();
+  const reasoningSpans = new Set<string>();
+  const reasoningMessages = new Set<string>();
+  const subagents = new Set<string>();
+  // A step is named once at a time; a second start of the same name (a fan-out) only deepens it.
+  const steps = new Map<string, number>();
+  const seenSubagents = new Set<string>();
+  let phase: 'idle' | 'running' | 'ended' = 'idle';
+
+  const open = (set: Set<string>, id: string, event: Event): void => {
+    if (set.has(id)) return onViolation('already open', event);
+    set.add(id);
+    deliver(event);
+  };
+  const within = (set: Set<string>, id: string, event: Event): void => {
+    if (!set.has(id)) return onViolation('not open', event);
+    deliver(event);
+  };
+  const close = (set: Set<string>, id: string, event: Event): void => {
+    if (!set.delete(id)) return onViolation('not open', event);
+    deliver(event);
+  };
+
+  const emit: Emit = (event) => {
+    if (phase !== 'running' && event.type !== EventType.RUN_STARTED && event.type !== EventType.RUN_ERROR) {
+      return onViolation(phase === 'ended' ? 'run has ended' : 'run has not started', event);
+    }
+    switch (event.type) {
+      case EventType.TEXT_MESSAGE_CONTENT:
+        // Clients before 1.0 reject an empty delta, and it says nothing.
+        if (event.delta === '') return;
+        if (!texts.has(event.messageId)) {
+          onViolation('not open', event);
+          emit({ type: EventType.TEXT_MESSAGE_START, messageId: event.messageId, role: 'assistant' });
+        }
+        return deliver(event);
+      case EventType.TEXT_MESSAGE_START:
+        return open(texts, event.messageId, event);
+      case EventType.TEXT_MESSAGE_END:
+        return close(texts, event.messageId, event);
+      case EventType.TOOL_CALL_START:
+        return open(toolCalls, event.toolCallId, event);
+      case EventType.TOOL_CALL_ARGS:
+        return event.delta === '' ? undefined : within(toolCalls, event.toolCallId, event);
+      case EventType.TOOL_CALL_END:
+        return close(toolCalls, event.toolCallId, event);
+      case EventType.REASONING_START:
+        return open(reasoningSpans, event.messageId, event);
+      case EventType.REASONING_END:
+        if (reasoningMessages.has(event.messageId)) {
+          emit({ type: EventType.REASONING_MESSAGE_END, messageId: event.messageId });
+        }
+        return close(reasoningSpans, event.messageId, event);
+      case EventType.REASONING_MESSAGE_START:
+        return open(reasoningMessages, event.messageId, event);
+      case EventType.REASONING_MESSAGE_CONTENT:
+        return event.delta === '' ? undefined : within(reasoningMessages, event.messageId, event);
+      case EventType.REASONING_MESSAGE_END:
+        return close(reasoningMessages, event.messageId, event);
+      case EventType.STEP_STARTED: {
+        const depth = steps.get(event.stepName) ?? 0;
+        steps.set(event.stepName, depth + 1);
+        return depth === 0 ? deliver(event) : undefined;
+      }
+      case EventType.STEP_FINISHED: {
+        const depth = steps.get(event.stepName) ?? 0;
+        if (depth === 0) return onViolation('not open', event);
+        if (depth > 1) return void steps.set(event.stepName, depth - 1);
+        steps.delete(event.stepName);
+        return deliver(event);
+      }
+      case EventType.SUBAGENT_STARTED:
+        if (seenSubagents.has(event.subagentRunId)) return onViolation('already started', event);
+        seenSubagents.add(event.subagentRunId);
+        return open(subagents, event.subagentRunId, event);
+      case EventType.SUBAGENT_FINISHED:
+      case EventType.SUBAGENT_ERROR:
+        return close(subagents, event.subagentRunId, event);
+      case EventType.TEXT_MESSAGE_CHUNK:
+      case EventType.TOOL_CALL_CHUNK:
+      case EventType.REASONING_MESSAGE_CHUNK:
+        return onViolation('chunk events are not sent', event);
+      case EventType.RUN_STARTED:
+        if (phase !== 'idle') return onViolation('run has already started', event);
+        phase = 'running';
+        return deliver(event);
+      case EventType.RUN_FINISHED:
+        closeOpen();
+        phase = 'ended';
+        return deliver(event);
+      case EventType.RUN_ERROR:
+        if (phase === 'ended') return onViolation('run has ended', event);
+        phase = 'ended';
+        return deliver(event);
+      default:
+        return deliver(event);
+    }
+  };
+
+  const closeOpen = (): void => {
+    for (const toolCallId of toolCalls) deliver({ type: EventType.TOOL_CALL_END, toolCallId });
+    for (const messageId of texts) deliver({ type: EventType.TEXT_MESSAGE_END, messageId });
+    for (const messageId of reasoningMessages) deliver({ type: EventType.REASONING_MESSAGE_END, messageId });
+    for (const messageId of reasoningSpans) deliver({ type: EventType.REASONING_END, messageId });
+    for (const stepName of [...steps.keys()].reverse()) deliver({ type: EventType.STEP_FINISHED, stepName });
+    for (const subagentRunId of [...subagents].reverse()) {
+      deliver({ type: EventType.SUBAGENT_FINISHED, subagentRunId });
+    }
+    for (const set of [toolCalls, texts, reasoningMessages, reasoningSpans, subagents]) set.clear();
+    steps.clear();
+  };
+
+  return {
+    emit,
+    closeOpen,
+    get streaming() {
+      return texts.size + toolCalls.size + reasoningSpans.size > 0;
+    },
+  };
+}

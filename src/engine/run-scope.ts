@@ -1,0 +1,21 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Emit, RunAgentInput } from './events.ts';
+
+/** What agent code can ask about the run it is part of (see `src/agent.ts`). */
+export interface RunScope {
+  readonly input: RunAgentInput;
+  readonly userId: string | null;
+  readonly emit: Emit;
+}
+
+const storage = new AsyncLocalStorage<RunScope>();
+
+/** Runs `work` so that {@link currentRunScope} answers `scope` in everything it starts. */
+export function withRunScope<T>(scope: RunScope, work: () => T): T {
+  return storage.run(scope, work);
+}
+
+/** The run this code is part of, or undefined outside any. */
+export function currentRunScope(): RunScope | undefined {
+  return storage.getStore();
+}

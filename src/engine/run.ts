@@ -1,0 +1,136 @@
+import { type Agent, RunFailure, type RunOutcome } from './agent.ts';
+import { type Event, EventType, type RunAgentInput, speaksProtocolOne } from './events.ts';
+import { createOrderGuard } from './order.ts';
+import { withRunScope } from './run-scope.ts';
+
+/** How long a run that was told to stop may take to settle before its terminal event is sent without it. */
+const ABORT_GRACE_MS = 1_000;
+
+/** How a run ended, for the log, the trace and the run table. */
+export interface RunResult {
+  status: 'finished' | 'interrupted' | 'failed';
+  /** Set when `status` is `failed`. */
+  failure?: RunFailure;
+}
+
+/** Where a run's events go. */
+export interface RunOutput {
+  /** Sees each event before it is encoded. Must not throw. */
+  observe(event: Event): void;
+  /** Takes each event together with its JSON text, encoded once for every reader. */
+  deliver(event: Event, json: string): void;
+  log: RunLog;
+}
+
+/** Hears what must not reach the client: broken order, and the exception behind a failed run. */
+export interface RunLog {
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/**
+ * Runs the agent once and is the only source of RUN_STARTED, RUN_FINISHED and RUN_ERROR: exactly one of the last two
+ * ends every run. Never rejects.
+ *
+ * @param caller.controller stops the run; abort it with a {@link RunFailure}, which becomes the RUN_ERROR. One that is
+ *   aborted already refuses the run: the agent is not asked.
+ */
+export async function runAgent(
+  agent: Agent,
+  input: RunAgentInput,
+  caller: { userId: string | null; controller: AbortController },
+  out: RunOutput,
+): Promise<RunResult> {
+  const { threadId, runId } = input;
+  const { signal } = caller.controller;
+  const guard = createOrderGuard(
+    (event) => {
+      out.observe(event);
+      let json: string;
+      try {
+        json = JSON.stringify(event);
+      } catch (error) {
+        const failure = new RunFailure('ENCODING_ERROR', 'An event of this run could not be encoded as JSON.', {
+          cause: error,
+        });
+        return caller.controller.abort(failure);
+      }
+      out.deliver(event, json);
+    },
+    (rule, event) => out.log.warn({ runId, threadId, rule, eventType: event.type }, 'the agent broke the event order'),
+  );
+
+  guard.emit({
+    type: EventType.RUN_STARTED,
+    threadId,
+    runId,
+    ...(input.protocolVersion !== undefined && { protocolVersion: input.protocolVersion }),
+    ...(input.parentRunId !== undefined && { parentRunId: input.parentRunId }),
+  });
+  try {
+    signal.throwIfAborted();
+    const { userId } = caller;
+    const work = withRunScope({ input, userId, emit: guard.emit }, () =>
+      agent.run(input, { userId, signal }, guard.emit),
+    );
+    const outcome = await untilAborted(work, signal);
+    signal.throwIfAborted();
+    guard.emit({ type: EventType.RUN_FINISHED, threadId, runId, ...finish(input, outcome) });
+    return { status: outcome.interrupts.length > 0 ? 'interrupted' : 'finished' };
+  } catch (error) {
+    const failure = asFailure(error, signal);
+    if (failure.cause !== undefined) {
+      out.log.error({ runId, threadId, code: failure.code, err: failure.cause }, 'a run failed');
+    }
+    guard.emit({ type: EventType.RUN_ERROR, message: failure.message, code: failure.code });
+    return { status: 'failed', failure };
+  }
+}
+
+function finish(
+  input: RunAgentInput,
+  outcome: RunOutcome,
+): Omit<Extract<Event, { type: EventType.RUN_FINISHED }>, 'type' | 'threadId' | 'runId'> {
+  const tail = {
+    ...(outcome.result !== undefined && { result: outcome.result }),
+    ...(outcome.usage.length > 0 && { usage: outcome.usage }),
+  };
+  if (outcome.interrupts.length > 0) {
+    const forwarded = input.forwardedProps as { structuredInterrupts?: unknown } | null | undefined;
+    // Clients before 1.0 stop resuming once they see this outcome; they have had the CUSTOM event.
+    const structured = speaksProtocolOne(input) || forwarded?.structuredInterrupts === true;
+    return structured ? { ...tail, outcome: { type: 'interrupt', interrupts: outcome.interrupts } } : tail;
+  }
+  const { pendingToolCallIds } = outcome;
+  return {
+    ...tail,
+    outcome: { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds }) },
+  };
+}
+
+/** Waits for the run, but after an abort only a moment: an agent that ignores its signal must not hold the stream. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort: (() => void) | undefined;
+  let grace: NodeJS.Timeout | undefined;
+  const abandoned = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      grace = setTimeout(() => reject(signal.reason), ABORT_GRACE_MS);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, abandoned]);
+  } finally {
+    clearTimeout(grace);
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function asFailure(error: unknown, signal: AbortSignal): RunFailure {
+  // Whatever the framework throws after an abort, the abort's own reason is the truth.
+  if (signal.aborted && signal.reason instanceof RunFailure) return signal.reason;
+  if (error instanceof RunFailure) return error;
+  return new RunFailure('FRAMEWORK_ERROR', 'The agent could not complete this run.', { cause: error ?? 'unknown' });
+}

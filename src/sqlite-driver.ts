@@ -1,0 +1,32 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type Database from 'better-sqlite3';
+
+/** Reads the file path out of `sqlite:///relative`, `sqlite:////absolute` or `sqlite:///:memory:`; a relative one counts from `root`. */
+export function sqlitePath(url: string, root: string): string {
+  const path = url.replace(/^sqlite:\/\/\/?/, '');
+  return path === ':memory:' ? path : resolve(root, path);
+}
+
+/**
+ * Opens an SQLite file, making its folder if need be.
+ *
+ * No one version of the driver runs on every supported Node: 12.x (built for one Node's headers) is right on 20,
+ * 13.x (N-API) crashes there and is the one that works on 22 and 24. So both are installed and this picks.
+ *
+ * @throws the driver's error when the file cannot be opened.
+ */
+export async function openSqlite(path: string): Promise<Database.Database> {
+  const nodeMajor = Number(process.versions.node.split('.')[0]);
+  const driver = (await import(nodeMajor >= 22 ? 'better-sqlite3-13' : 'better-sqlite3')) as {
+    default: new (path: string) => Database.Database;
+  };
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+  const db = new driver.default(path);
+  // WAL lets readers go on beside the writer; with it NORMAL loses nothing at a process crash or kill.
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = NORMAL');
+  db.pragma('busy_timeout = 5000');
+  db.pragma('foreign_keys = ON');
+  return db;
+}
