@@ -1,0 +1,67 @@
+import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
+import type { Database } from './database.ts';
+
+/** A row of the thread index. */
+export interface ThreadRow {
+  id: string;
+  /** Empty for an anonymous owner. */
+  userId: string;
+  storeId: string;
+  title: string | null;
+  /** Epoch milliseconds. */
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Remembers which threads there are and whose they are. */
+export interface ThreadStore {
+  /**
+   * Notes that `userId` runs the thread; the first to do so owns it from then on. One statement, so two users who
+   * meet on a new thread cannot both get it.
+   *
+   * @returns whether the thread is the user's.
+   */
+  claim(thread: { id: string; userId: string; storeId: string; title: string | null; now: number }): Promise<boolean>;
+  /** Moves the thread's last update to `now` (epoch milliseconds). */
+  touch(id: string, now: number): Promise<void>;
+  /** The thread if it is the user's. */
+  find(id: string, userId: string): Promise<ThreadRow | undefined>;
+  /** The user's threads that `storeId` holds and that have a user message, newest first. */
+  list(userId: string, storeId: string, limit: number): Promise<ThreadRow[]>;
+}
+
+/** Makes the thread store of a database. */
+export function createThreadStore({ db, tables: { threads } }: Database): ThreadStore {
+  return {
+    async claim({ id, userId, storeId, title, now }) {
+      const rows = await db
+        .insert(threads)
+        .values({ id, userId, storeId, title, createdAt: now, updatedAt: now })
+        .onConflictDoUpdate({
+          target: threads.id,
+          set: { storeId, updatedAt: now, title: sql`coalesce(${threads.title}, excluded.title)` },
+          setWhere: eq(threads.userId, userId),
+        })
+        .returning({ id: threads.id });
+      return rows.length > 0;
+    },
+    async touch(id, now) {
+      await db.update(threads).set({ updatedAt: now }).where(eq(threads.id, id));
+    },
+    async find(id, userId) {
+      const rows = await db
+        .select()
+        .from(threads)
+        .where(and(eq(threads.id, id), eq(threads.userId, userId)));
+      return rows[0];
+    },
+    async list(userId, storeId, limit) {
+      return await db
+        .select()
+        .from(threads)
+        .where(and(eq(threads.userId, userId), eq(threads.storeId, storeId), isNotNull(threads.title)))
+        .orderBy(desc(threads.updatedAt), desc(threads.id))
+        .limit(limit);
+    },
+  };
+}
