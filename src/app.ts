@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { healthRoutes } from './http/operational/health.ts';
+import { localOrToken, type ReloadAuth, reloadRoutes } from './http/operational/reload.ts';
+import { access } from './http/plugins/access.ts';
+import { docs } from './http/plugins/docs.ts';
+import { errors } from './http/plugins/errors.ts';
+import { user } from './http/plugins/user.ts';
+import { deprecatedRoutes } from './http/runtime/deprecated.ts';
+import { introspectionRoutes } from './http/runtime/introspection.ts';
+import { runRoutes } from './http/runtime/run.ts';
+import { sessionRoutes } from './http/runtime/sessions.ts';
+import type { Services } from './services.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    services: Services;
+    /** Folder of the static UI, if one is mounted at `/`. */
+    uiDir: string | undefined;
+  }
+}
+
+/** What an embedding program may decide. */
+export interface AppOptions {
+  /** Who may call `POST /reload`; by default this machine and holders of SERVICE_RELOAD_TOKEN. */
+  reloadAuth?: ReloadAuth;
+}
+
+/**
+ * Makes the HTTP server over its services. Closing it lets running streams end, within the drain time, and closes the
+ * services.
+ */
+export async function buildApp(services: Services, options: AppOptions = {}): Promise<FastifyInstance> {
+  const { env, log } = services;
+  const app = Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    // Runs are logged when they end; two more lines for each request would be noise.
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: env.SERVICE_MAX_BODY_BYTES,
+    forceCloseConnections: true,
+    genReqId: (request) => requestId(request.headers['x-request-id']),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+  });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.decorate('services', services);
+  app.decorate('uiDir', uiDir(services));
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id);
+  });
+  // Streams end whole, or with a terminal event, before any socket is closed under them.
+  app.addHook('preClose', () => services.close());
+
+  await app.register(errors);
+  await app.register(access, { allowedHosts: env.SERVICE_ALLOWED_HOSTS, origins: env.SERVICE_CORS_ORIGINS });
+  await app.register(user);
+  await app.register(docs);
+  await app.register(runRoutes);
+  await app.register(deprecatedRoutes);
+  await app.register(sessionRoutes);
+  await app.register(introspectionRoutes);
+  await app.register(healthRoutes);
+  await app.register(reloadRoutes, { reloadAuth: options.reloadAuth ?? localOrToken(env.SERVICE_RELOAD_TOKEN) });
+  if (app.uiDir !== undefined) await app.register(fastifyStatic, { root: app.uiDir, wildcard: true });
+  return app;
+}
+
+function uiDir({ env, log }: Services): string | undefined {
+  if (env.SERVICE_UI_DIR === undefined) return undefined;
+  const dir = resolve(env.SERVICE_UI_DIR);
+  if (existsSync(join(dir, 'index.html'))) return dir;
+  log.warn({ dir }, 'SERVICE_UI_DIR holds no index.html and is ignored');
+  return undefined;
+}
+
+/** The caller's request id if it is a plain one, else a new one. */
+function requestId(given: string | string[] | undefined): string {
+  return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
+}

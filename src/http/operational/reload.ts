@@ -1,0 +1,61 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { isLoopback } from '../../env.ts';
+import { problem } from '../../problems.ts';
+import { errorResponses } from '../responses.ts';
+
+/** Decides who may reload: throws to deny, whatever error it likes. */
+export type ReloadAuth = (request: FastifyRequest) => void | Promise<void>;
+
+const ReloadRequest = z
+  .object({
+    path: z.string().min(1).nullish().describe("A file in the configuration file's folder to load from now on."),
+  })
+  .nullish()
+  .meta({ id: 'ReloadRequest', examples: [{ path: 'config.yaml' }] });
+
+const ReloadResponse = z
+  .object({ status: z.literal('success'), message: z.string() })
+  .meta({ id: 'ReloadResponse', examples: [{ status: 'success', message: 'The new agent is live (generation 2).' }] });
+
+/** `POST /reload`: builds the agent anew and swaps it in under running streams (runtime contract, section 9). */
+export async function reloadRoutes(app: FastifyInstance, options: { reloadAuth: ReloadAuth }): Promise<void> {
+  app.withTypeProvider<ZodTypeProvider>().post(
+    '/reload',
+    {
+      onRequest: async (request) => options.reloadAuth(request),
+      schema: {
+        tags: ['Agent Configuration'],
+        summary: 'Reload the agent',
+        description:
+          'Reads the configuration and the agent code again, builds the new agent, then swaps it in. Runs under way ' +
+          'finish on the old agent. If anything fails the old agent keeps serving.',
+        body: ReloadRequest,
+        response: { 200: ReloadResponse, ...errorResponses(403, 415, 422) },
+      },
+    },
+    async (request) => {
+      const { generation } = await app.services.configurator.reload(request.body?.path ?? undefined);
+      return { status: 'success' as const, message: `The new agent is live (generation ${generation}).` };
+    },
+  );
+}
+
+/** The default rule: a caller on this machine, or one who knows the token. */
+export function localOrToken(token: string | undefined): ReloadAuth {
+  return (request) => {
+    const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (token !== undefined && given !== undefined && sameText(given, token)) return;
+    // Behind a proxy on this machine everybody is a loopback peer, and the proxy says for whom it speaks.
+    const forwarded = request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined;
+    if (!forwarded && isLoopback(request.socket.remoteAddress ?? '')) return;
+    throw problem('reload_forbidden');
+  };
+}
+
+function sameText(left: string, right: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(left), digest(right));
+}

@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { packageRoot, packageVersion } from '../../package-info.ts';
+
+const ASSETS = join(packageRoot, 'src/http/assets');
+
+/** The document's seven groups, as the specification names them. */
+const TAGS = [
+  { name: 'Runtime', description: 'Chat, sessions and capabilities: what a UI calls.' },
+  { name: 'Agent Configuration', description: 'What the agent is, and how it is reloaded.' },
+  { name: 'Auth & SSO', description: 'Who may call.' },
+  { name: 'Dashboard', description: 'Counters for operators.' },
+  { name: 'Integrations & Tools', description: 'Chat integrations and MCP tool servers.' },
+  { name: 'Observability', description: 'Health and exporters.' },
+  { name: 'Traces', description: 'What the agent did.' },
+];
+
+/** The server's own description: `/openapi.json`, `/docs` and `/redoc`, all from this package, no outside host. */
+export const docs = fp(async (app: FastifyInstance) => {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Agent Engine Server',
+        version: packageVersion,
+        description: 'Hosts one conversational agent and streams AG-UI over server-sent events.',
+      },
+      tags: TAGS,
+    },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  app.get('/redoc', { schema: { hide: true } }, async (_request, reply) => {
+    // Redoc would fetch a logo from its makers' host; the policy keeps the page to this server.
+    reply.header(
+      'Content-Security-Policy',
+      "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src blob:",
+    );
+    return reply.type('text/html; charset=utf-8').send(REDOC_PAGE);
+  });
+  app.get('/redoc/redoc.standalone.js', { schema: { hide: true } }, async (_request, reply) => {
+    reply.header('Cache-Control', 'public, max-age=86400');
+    // Without the charset the script dies at one of its own regular expressions.
+    return reply
+      .type('application/javascript; charset=utf-8')
+      .send(await readFile(join(ASSETS, 'redoc.standalone.js')));
+  });
+});
+
+const REDOC_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Agent Engine Server</title>
+<style>body { margin: 0 }</style>
+</head>
+<body>
+<redoc spec-url="/openapi.json"></redoc>
+<script src="/redoc/redoc.standalone.js"></script>
+</body>
+</html>
+`;

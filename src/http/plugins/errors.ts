@@ -1,0 +1,87 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { Problem, type ProblemDetail, problem } from '../../problems.ts';
+
+/**
+ * Writes every error body, and nothing else does (runtime contract, section 1). What is not meant for the client is
+ * logged under the request's id, which the answer carries as `X-Request-Id`.
+ */
+export const errors = fp(async (app: FastifyInstance) => {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const known = error instanceof Problem ? error : translate(error);
+    if (known === undefined) request.log.error({ err: error }, 'unhandled error');
+    else if (known.status >= 500) request.log.warn({ err: known }, known.message);
+    return send(known ?? problem('internal_error'), request, reply);
+  });
+  app.setNotFoundHandler((request, reply) => send(problem('not_found'), request, reply));
+});
+
+function send(known: Problem, request: FastifyRequest, reply: FastifyReply) {
+  return reply
+    .status(known.status)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(bodyOf(known, request.url)));
+}
+
+function bodyOf(known: Problem, url: string): object {
+  const isAdmin = /^\/admin\/api\//.test(url);
+  const { code, message } = known;
+  if (known.status === 422) {
+    const detail = known.details ?? [{ loc: ['body'], msg: message, type: 'value_error' }];
+    const fieldErrors = detail.map(({ loc, msg, type }) => ({ field: loc.join('.'), message: msg, code: type }));
+    // The reload route speaks to admins too, so it says which of its two failures this was.
+    return isAdmin || /^\/reload\b/.test(url) ? { detail, error: { code, message, fieldErrors } } : { detail };
+  }
+  if (code === 'agent_not_ready') return { detail: { error: { code, message } } };
+  if (code === 'sessions_unsupported') return { detail: { error: message, agent_type: known.agentType } };
+  return isAdmin ? { detail: message, error: { code, message } } : { detail: message };
+}
+
+/** Fastify's own errors in our terms; undefined for anything that is a fault of ours. */
+function translate(error: FastifyError): Problem | undefined {
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const place = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
+    const details = error.validation.map((issue): ProblemDetail => {
+      const path = issue.instancePath.split('/').filter((part) => part !== '');
+      return { loc: [place, ...path.map(decodePointer)], msg: issue.message ?? 'Invalid value', type: typeOf(issue) };
+    });
+    return problem('validation_failed', { details });
+  }
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return problem('body_too_large');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return problem('unsupported_media_type');
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return problem('validation_failed', {
+        details: [{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }],
+      });
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_NOT_FOUND':
+      return problem('not_found');
+    case 'FST_ERR_REOPENED_CLOSE_SERVER':
+      return problem('shutting_down');
+  }
+  return undefined;
+}
+
+/** The validator's word for a fault, in the vocabulary existing clients know. */
+function typeOf(issue: { keyword: string; message?: string | undefined }): string {
+  if (issue.keyword === 'invalid_type')
+    return /received undefined/.test(issue.message ?? '') ? 'missing' : 'type_error';
+  const words: Record<string, string> = {
+    invalid_union: 'union_tag_invalid',
+    invalid_value: 'literal_error',
+    too_small: 'greater_than_equal',
+    too_big: 'less_than_equal',
+  };
+  return words[issue.keyword] ?? 'value_error';
+}
+
+function decodePointer(part: string): string | number {
+  const text = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  return /^\d+$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+
+/** Body of a 422: what is wrong and where. */
+export const HTTPValidationError = z
+  .object({
+    detail: z.array(z.object({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string(), type: z.string() })),
+  })
+  .meta({
+    id: 'HTTPValidationError',
+    examples: [
+      {
+        detail: [
+          { loc: ['body', 'threadId'], msg: 'Invalid input: expected string, received undefined', type: 'missing' },
+        ],
+      },
+    ],
+  });
+
+const ErrorText = z.object({ detail: z.string() }).meta({ id: 'ErrorText', examples: [{ detail: 'Not Found' }] });
+
+const AgentNotReady = z
+  .object({ detail: z.object({ error: z.object({ code: z.literal('agent_not_ready'), message: z.string() }) }) })
+  .meta({
+    id: 'AgentNotReady',
+    examples: [{ detail: { error: { code: 'agent_not_ready', message: 'No agent is ready to answer.' } } }],
+  });
+
+const SessionsUnsupported = z
+  .object({ detail: z.object({ error: z.string(), agent_type: z.enum(['LangGraph', 'ADK']) }) })
+  .meta({
+    id: 'SessionsUnsupported',
+    examples: [
+      { detail: { error: 'This agent does not keep its sessions: it has no checkpointer.', agent_type: 'LangGraph' } },
+    ],
+  });
+
+const BODIES = {
+  403: ErrorText.describe('Host or origin not allowed'),
+  404: ErrorText.describe('Unknown, or not visible to the caller'),
+  413: ErrorText.describe('Body too large'),
+  415: ErrorText.describe('Body is not JSON'),
+  422: HTTPValidationError.describe('The request is not valid'),
+  500: ErrorText.describe('The server or the agent failed'),
+  501: SessionsUnsupported.describe('The agent keeps no sessions'),
+  503: AgentNotReady.describe('No agent is ready'),
+};
+
+/** Error answers of a route, for its schema. */
+export function errorResponses<Status extends keyof typeof BODIES>(...statuses: Status[]): Pick<typeof BODIES, Status> {
+  return Object.fromEntries(statuses.map((status) => [status, BODIES[status]])) as Pick<typeof BODIES, Status>;
+}
+
+/** A stream of AG-UI events, for a route's schema. */
+export const eventStreamResponse = {
+  description: 'AG-UI events, one `data:` frame each',
+  content: {
+    'text/event-stream': {
+      schema: z.string().meta({
+        examples: [
+          'data: {"type":"RUN_STARTED","threadId":"th-1","runId":"run-1"}\n\n' +
+            'data: {"type":"TEXT_MESSAGE_START","messageId":"a1","role":"assistant"}\n\n' +
+            'data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"Hello."}\n\n' +
+            'data: {"type":"TEXT_MESSAGE_END","messageId":"a1"}\n\n' +
+            'data: {"type":"RUN_FINISHED","threadId":"th-1","runId":"run-1","outcome":{"type":"success"}}\n\n',
+        ],
+      }),
+    },
+  },
+};

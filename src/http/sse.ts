@@ -1,0 +1,101 @@
+import type { FastifyReply } from 'fastify';
+
+/** How long a reader that is behind by more than the limit may take to read something. */
+const STALL_MS = 5_000;
+/** Behind by this many times the limit, a reader is cut at once. */
+const HARD_LIMIT_FACTOR = 8;
+/** How long the end of a stream waits for a reader that does not read. */
+const END_TIMEOUT_MS = 30_000;
+
+/** A server-sent-event stream to one reader. */
+export interface EventStream {
+  /** Sends one event's JSON text. */
+  send(json: string): void;
+  /** Ends the stream after everything sent. */
+  end(): void;
+}
+
+/**
+ * Turns a reply into an event stream. The frames of one turn of the event loop leave in one write, which costs a
+ * fraction of a write each; a reader that does not read costs at most the limit times eight and is then cut off.
+ *
+ * @param options.limitBytes how far a reader may be behind.
+ * @param options.onClose called once when the connection is gone before the stream has ended; `cut` when we did it.
+ */
+export function openEventStream(
+  reply: FastifyReply,
+  options: { heartbeatMs: number; limitBytes: number; onClose: (cut: boolean) => void },
+): EventStream {
+  const { raw } = reply.hijack();
+  const { heartbeatMs, limitBytes, onClose } = options;
+  let pending = '';
+  let scheduled = false;
+  let blockedSince: number | undefined;
+  let state: 'open' | 'ending' | 'closed' = 'open';
+
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  });
+  const heartbeat = setInterval(() => {
+    if (pending === '' && blockedSince === undefined) raw.write(': ping\n\n');
+  }, heartbeatMs);
+
+  const close = (cut: boolean): void => {
+    if (state === 'closed') return;
+    const early = state === 'open' || cut;
+    state = 'closed';
+    pending = '';
+    clearInterval(heartbeat);
+    if (cut) raw.destroy();
+    if (early) onClose(cut);
+  };
+  const flush = (): void => {
+    scheduled = false;
+    if (state === 'closed' || blockedSince !== undefined || pending === '') return;
+    const chunk = pending;
+    pending = '';
+    if (!raw.write(chunk)) blockedSince = performance.now();
+    heartbeat.refresh();
+  };
+  const finish = (): void => {
+    flush();
+    clearInterval(heartbeat);
+    raw.end(pending);
+    pending = '';
+    raw.socket?.setTimeout(END_TIMEOUT_MS, () => raw.destroy());
+  };
+  raw.on('drain', () => {
+    blockedSince = undefined;
+    flush();
+  });
+  raw.on('close', () => close(false));
+  raw.on('error', () => close(false));
+
+  let first = true;
+  return {
+    send(json) {
+      if (state !== 'open') return;
+      pending += `data: ${json}\n\n`;
+      if (blockedSince !== undefined) {
+        const behind = pending.length;
+        const stalled = behind > limitBytes && performance.now() - blockedSince > STALL_MS;
+        if (stalled || behind > limitBytes * HARD_LIMIT_FACTOR) close(true);
+      } else if (first) {
+        // The first event tells the client that its run has begun; it does not wait for others.
+        first = false;
+        flush();
+      } else if (!scheduled) {
+        scheduled = true;
+        setImmediate(flush);
+      }
+    },
+    end() {
+      if (state !== 'open') return;
+      state = 'ending';
+      finish();
+    },
+  };
+}

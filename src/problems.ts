@@ -1,0 +1,70 @@
+/** One reported fault of a request: where it is, what is wrong, and the validator's word for it (runtime contract, section 1). */
+export interface ProblemDetail {
+  loc: (string | number)[];
+  msg: string;
+  type: string;
+}
+
+/** Every error a client can meet as JSON: code → HTTP status and the text that is safe to show. `docs/errors.md` lists them all. */
+export const PROBLEMS = {
+  not_found: { status: 404, message: 'Not Found' },
+  graph_not_available: { status: 404, message: 'This agent cannot describe itself as a graph.' },
+  forbidden_host: {
+    status: 403,
+    message:
+      'This host name is not allowed. Open the server by a loopback address, or add the name to SERVICE_ALLOWED_HOSTS.',
+  },
+  forbidden_origin: {
+    status: 403,
+    message: 'This origin is not allowed. Add it to SERVICE_CORS_ORIGINS to let its pages call the server.',
+  },
+  reload_forbidden: {
+    status: 403,
+    message:
+      'Reload is allowed from this machine, or with "Authorization: Bearer" and the value of SERVICE_RELOAD_TOKEN.',
+  },
+  body_too_large: { status: 413, message: 'Request body too large' },
+  unsupported_media_type: { status: 415, message: 'Send the body as JSON with "Content-Type: application/json".' },
+  validation_failed: { status: 422, message: 'The request is not valid.' },
+  reload_failed: {
+    status: 422,
+    message: 'The new configuration could not be started; the previous agent keeps serving.',
+  },
+  invoke_failed: { status: 500, message: 'The agent could not complete this run.' },
+  internal_error: { status: 500, message: 'Internal Server Error' },
+  sessions_unsupported: { status: 501, message: 'This agent does not keep its sessions: it has no checkpointer.' },
+  agent_not_ready: { status: 503, message: 'No agent is ready to answer.' },
+  shutting_down: { status: 503, message: 'The server is shutting down.' },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+/** Name of an error in {@link PROBLEMS}. */
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** An error that is meant for the client. Anything else that is thrown becomes `internal_error` and shows nothing. */
+export class Problem extends Error {
+  override name = 'Problem';
+  readonly code: ProblemCode;
+  /** Faults of a 422, with their places. */
+  readonly details: ProblemDetail[] | undefined;
+  /** What kind of agent refused, where the body must say so (501 of the session routes). */
+  readonly agentType: string | undefined;
+
+  constructor(
+    code: ProblemCode,
+    options: { message?: string; details?: ProblemDetail[]; agentType?: string; cause?: unknown } = {},
+  ) {
+    super(options.message ?? PROBLEMS[code].message, { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+    this.agentType = options.agentType;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+}
+
+/** Makes the {@link Problem} to throw for `code`; `options.message` replaces the table's text and must be safe to show. */
+export function problem(code: ProblemCode, options?: ConstructorParameters<typeof Problem>[1]): Problem {
+  return new Problem(code, options);
+}

@@ -1,0 +1,122 @@
+import { realpath } from 'node:fs/promises';
+import { dirname, resolve, sep } from 'node:path';
+import { buildEngine, type EnginePorts } from '../engine/build.ts';
+import { BuildProblem } from '../engine/build-problem.ts';
+import type { EngineConfig } from '../engine/config.ts';
+import { ConfigProblem } from '../engine/config-file.ts';
+import type { EngineHolder } from '../engine/holder.ts';
+import { Mutex } from '../engine/mutex.ts';
+import { type Problem, problem } from '../problems.ts';
+import type { ConfigSource } from './config-source.ts';
+
+/** Puts configurations into service, one at a time: build, swap, drain, close. */
+export interface Configurator {
+  /** Why the server has no agent although it should, as `/health` shows it; undefined when there is no such fault. */
+  readonly bootError: string | undefined;
+  /** Loads and starts the configuration at boot. A fault is kept as `bootError`; the server stays up to be mended. */
+  boot(): Promise<void>;
+  /**
+   * Builds a new agent and swaps it in. Whatever fails leaves the running one as it was.
+   *
+   * @param path a file to load instead, from then on; it must lie in the configuration file's folder.
+   * @throws Problem `validation_failed` for what the configuration says, `reload_failed` for what failed on start.
+   */
+  reload(path?: string): Promise<{ generation: number }>;
+}
+
+/** Makes the configurator. @param options.configDir folder that `reload` may load files from. */
+export function createConfigurator(options: {
+  source: ConfigSource;
+  fileSource: (path: string) => ConfigSource;
+  configDir: string;
+  ports: EnginePorts;
+  holder: EngineHolder;
+  log: Record<'info' | 'warn' | 'error', (details: object, message: string) => void>;
+}): Configurator {
+  const { holder, log } = options;
+  const mutex = new Mutex();
+  let source = options.source;
+  let bootError: string | undefined;
+
+  const load = async (from: ConfigSource): Promise<EngineConfig | undefined> => {
+    const loaded = await from.load();
+    for (const warning of loaded?.warnings ?? []) log.warn({ source: from.name }, warning);
+    return loaded?.config;
+  };
+  const start = async (config: EngineConfig): Promise<number> => {
+    const startedAt = performance.now();
+    holder.swap(await buildEngine(config, options.ports));
+    bootError = undefined;
+    const generation = holder.current?.generation ?? 0;
+    const ms = Math.round(performance.now() - startedAt);
+    log.info({ agent: config.agent.config.name, generation, ms }, 'agent is live');
+    return generation;
+  };
+
+  return {
+    get bootError() {
+      return bootError;
+    },
+    boot: () =>
+      mutex.runWith(async () => {
+        try {
+          const config = await load(source);
+          if (config === undefined) log.warn({ source: source.name }, 'no agent is configured yet');
+          else await start(config);
+        } catch (error) {
+          bootError = reasonOf(error);
+          log.error({ err: error, source: source.name }, `the agent cannot be started: ${bootError}`);
+        }
+      }),
+    reload: (path) =>
+      mutex.runWith(async () => {
+        const from = path === undefined ? source : options.fileSource(await inside(options.configDir, path));
+        try {
+          const config = await load(from);
+          if (config === undefined)
+            throw new BuildProblem('No agent is configured: there is no configuration to load.');
+          const generation = await start(config);
+          source = from;
+          return { generation };
+        } catch (error) {
+          log.error({ err: error, source: from.name }, 'reload failed; the previous agent keeps serving');
+          // Without a running agent the newest reason is the one to mend.
+          if (holder.current === undefined) bootError = reasonOf(error);
+          throw asProblem(error, path === undefined ? 'body' : 'path');
+        }
+      }),
+  };
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof BuildProblem || error instanceof ConfigProblem) return error.message;
+  const kind = error instanceof Error ? error.name : 'unknown error';
+  return `The agent could not be started (${kind}). The server's log has the details.`;
+}
+
+function asProblem(error: unknown, place: string): Problem {
+  const msg = reasonOf(error);
+  if (error instanceof ConfigProblem) {
+    const details = error.faults.map((fault) => ({
+      loc: ['config', ...fault.path],
+      msg: fault.message,
+      type: 'value_error',
+    }));
+    return problem('validation_failed', { message: msg, details, cause: error });
+  }
+  const loc = place === 'body' ? ['body'] : ['body', place];
+  return problem('reload_failed', { message: msg, details: [{ loc, msg, type: 'reload_failed' }], cause: error });
+}
+
+/** The file's real path, which must lie below `folder` whatever links lead to it. */
+async function inside(folder: string, path: string): Promise<string> {
+  const refuse = (msg: string): Problem =>
+    problem('validation_failed', { message: msg, details: [{ loc: ['body', 'path'], msg, type: 'value_error' }] });
+  const [root, file] = await Promise.all([realpath(folder), realpath(resolve(folder, path))]).catch(() => {
+    throw refuse('There is no such file in the folder of the configuration file.');
+  });
+  if (dirname(file) !== root && !file.startsWith(root + sep)) {
+    throw refuse('There is no such file in the folder of the configuration file.');
+  }
+  return file;
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { type Agent, FRAMEWORKS } from '../engine/agent.ts';
+import type { Engine } from '../engine/build.ts';
+import type { AgentGraph } from '../engine/drawing/agent-graph.ts';
+import { drawAscii } from '../engine/drawing/ascii.ts';
+import { drawMermaid } from '../engine/drawing/mermaid.ts';
+import type { EngineHolder } from '../engine/holder.ts';
+import { problem } from '../problems.ts';
+import { maskSecrets } from './masking.ts';
+
+const JsonObject = z.record(z.string(), z.unknown());
+
+/** What a UI needs to set itself up (runtime contract, section 8), with AG-UI's own descriptor under `agui`. */
+export const CapabilitiesResponse = z
+  .object({
+    version: z.literal('1'),
+    framework: z.enum(FRAMEWORKS),
+    capabilities: z.object({ streaming: z.boolean(), history: z.boolean(), thread_id: z.boolean() }),
+    input: z.object({ mode: z.enum(['chat', 'structured']), schema: JsonObject.nullable() }),
+    output: z.object({ mode: z.enum(['text', 'structured', 'unknown']), schema: JsonObject.nullable() }),
+    history: z.object({ canList: z.boolean(), canGet: z.boolean() }).nullable(),
+    agui: JsonObject.describe("AG-UI 1.0's AgentCapabilities."),
+  })
+  .meta({ id: 'Capabilities' });
+
+/** Tells what the running agent is. Every method throws Problem `agent_not_ready` without one. */
+export interface Introspection {
+  capabilities(): Promise<z.infer<typeof CapabilitiesResponse>>;
+  /** The agent block of the configuration, after defaults, secrets masked. */
+  config(): Promise<{ config: { type: string; config: Record<string, unknown> } }>;
+  /** @throws Problem `graph_not_available`. */
+  graph(): Promise<AgentGraph>;
+  mermaid(): Promise<{ mermaid: string }>;
+  ascii(): Promise<{ ascii: string }>;
+}
+
+/** Makes the introspection service. */
+export function createIntrospection(holder: EngineHolder, notReady: () => string): Introspection {
+  const withEngine = async <T>(look: (engine: Engine) => T | Promise<T>): Promise<T> => {
+    const lease = holder.acquire(() => undefined);
+    if (lease === undefined) throw problem('agent_not_ready', { message: notReady() });
+    try {
+      return await look(lease.engine);
+    } finally {
+      lease.release();
+    }
+  };
+  const graphOf = async (agent: Agent): Promise<AgentGraph> => {
+    const graph = await agent.graph();
+    if (graph === undefined) throw problem('graph_not_available');
+    return graph;
+  };
+  return {
+    capabilities: () =>
+      withEngine(({ agent }) => ({ version: '1', ...agent.capabilities, agui: aguiCapabilities(agent) })),
+    config: () =>
+      withEngine(({ config: { agent } }) => {
+        const { settings, ...shown } = maskSecrets(agent.config) as Record<string, unknown>;
+        const hasSettings = Object.keys(settings as object).length > 0;
+        return { config: { type: agent.type, config: { ...shown, ...(hasSettings && { settings }) } } };
+      }),
+    graph: () => withEngine(({ agent }) => graphOf(agent)),
+    mermaid: () =>
+      withEngine(async ({ agent }) => ({ mermaid: (await agent.mermaid?.()) ?? drawMermaid(await graphOf(agent)) })),
+    ascii: () => withEngine(async ({ agent }) => ({ ascii: drawAscii(await graphOf(agent)) })),
+  };
+}
+
+function aguiCapabilities({ name, framework, capabilities }: Agent): Record<string, unknown> {
+  const keeps = capabilities.capabilities.history;
+  return {
+    identity: { name, type: framework.toLowerCase() },
+    transport: { streaming: true, websocket: false, httpBinary: false, pushNotifications: false, resumable: false },
+    tools: { supported: true, parallelCalls: true, clientProvided: true },
+    output: { structuredOutput: capabilities.output.mode === 'structured' },
+    state: { snapshots: true, deltas: true, persistentState: keeps },
+    reasoning: { supported: true, streaming: true, encrypted: true },
+    multimodal: { input: { image: true, audio: true, video: true, pdf: true, file: true } },
+    humanInTheLoop: { supported: keeps, interrupts: keeps, approvals: keeps },
+  };
+}

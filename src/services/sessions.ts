@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { AgentHistory } from '../engine/agent.ts';
+import type { EngineHolder } from '../engine/holder.ts';
+import { problem } from '../problems.ts';
+import type { ThreadStore } from '../store/thread-store.ts';
+import { ownerKey } from './threads.ts';
+
+/** Most sessions one list shows. */
+const LIST_LIMIT = 200;
+
+/** A session in the list (runtime contract, section 6). */
+export const SessionSummary = z
+  .object({
+    id: z.string(),
+    lastUpdateTime: z.number().nullable().describe('Epoch seconds.'),
+    userId: z.string().nullable(),
+    threadId: z.string().nullable(),
+    preview: z.string().nullable().describe('Beginning of the first user text.'),
+  })
+  .meta({ id: 'SessionSummary' });
+export type SessionSummary = z.infer<typeof SessionSummary>;
+
+/** A session with its text messages. */
+export const SessionDetail = z
+  .object({
+    id: z.string(),
+    lastUpdateTime: z.number().nullable().describe('Epoch seconds.'),
+    userId: z.string().nullable(),
+    threadId: z.string().nullable(),
+    messages: z.array(
+      z.object({
+        id: z.string(),
+        role: z.enum(['user', 'assistant']),
+        content: z.string(),
+        timestamp: z.number().nullable().describe('Epoch seconds, where the framework records it.'),
+      }),
+    ),
+  })
+  .meta({ id: 'SessionDetail' });
+export type SessionDetail = z.infer<typeof SessionDetail>;
+
+/** Reads past conversations for their owner. */
+export interface Sessions {
+  /** The caller's sessions, newest first. @throws Problem `agent_not_ready`, `sessions_unsupported`. */
+  list(userId: string | null): Promise<SessionSummary[]>;
+  /** One of the caller's sessions. @throws Problem as `list`, and `not_found`. */
+  get(id: string, userId: string | null): Promise<SessionDetail>;
+}
+
+/** Makes the session service. */
+export function createSessions(holder: EngineHolder, store: ThreadStore, notReady: () => string): Sessions {
+  const withHistory = async <T>(read: (history: AgentHistory) => Promise<T>): Promise<T> => {
+    const lease = holder.acquire(() => undefined);
+    if (lease === undefined) throw problem('agent_not_ready', { message: notReady() });
+    try {
+      const { history, framework } = lease.engine.agent;
+      const agentType = framework === 'ADK' ? 'ADK' : 'LangGraph';
+      if (history === undefined) throw problem('sessions_unsupported', { agentType });
+      return await read(history);
+    } finally {
+      lease.release();
+    }
+  };
+  return {
+    list: (userId) =>
+      withHistory(async ({ storeId }) => {
+        const rows = await store.list(ownerKey(userId), storeId, LIST_LIMIT);
+        return rows.map((row) => ({
+          id: row.id,
+          lastUpdateTime: row.updatedAt / 1000,
+          userId: row.userId || null,
+          threadId: row.id,
+          preview: row.title,
+        }));
+      }),
+    get: (id, userId) =>
+      withHistory(async (history) => {
+        const row = await store.find(id, ownerKey(userId));
+        const messages = row && row.storeId === history.storeId ? await history.messages(id) : [];
+        if (row === undefined || messages.length === 0) throw problem('not_found');
+        return { id, lastUpdateTime: row.updatedAt / 1000, userId: row.userId || null, threadId: id, messages };
+      }),
+  };
+}

@@ -1,0 +1,50 @@
+import type { RunAgentInput } from '../engine/events.ts';
+import { problem } from '../problems.ts';
+import type { ThreadStore } from '../store/thread-store.ts';
+
+/** Longest preview of a thread, in characters. */
+const TITLE_LENGTH = 120;
+
+/** Keeps the index of threads: whose they are, what they begin with, when they were last used. */
+export interface Threads {
+  /** Notes that the user runs this thread. @throws Problem `not_found` when it is another user's. */
+  claim(input: RunAgentInput, userId: string | null, storeId: string | undefined): Promise<void>;
+  /** Notes that a run of the thread has ended. */
+  touch(threadId: string): Promise<void>;
+}
+
+/** Makes the thread index over its store. */
+export function createThreads(store: ThreadStore): Threads {
+  return {
+    async claim(input, userId, storeId) {
+      const mine = await store.claim({
+        id: input.threadId,
+        userId: ownerKey(userId),
+        storeId: storeId ?? '',
+        title: titleOf(input),
+        now: Date.now(),
+      });
+      // The same answer as for a thread that does not exist: whose it is, is nobody else's business.
+      if (!mine) throw problem('not_found');
+    },
+    touch: (threadId) => store.touch(threadId, Date.now()),
+  };
+}
+
+/** How the store writes a user: anonymous callers share the empty name, which no header can carry. */
+export function ownerKey(userId: string | null): string {
+  return userId ?? '';
+}
+
+function titleOf(input: RunAgentInput): string | null {
+  for (const message of input.messages) {
+    if (message.role !== 'user') continue;
+    const text =
+      typeof message.content === 'string'
+        ? message.content
+        : message.content.map((part) => (part.type === 'text' ? part.text : '')).join(' ');
+    const line = text.replace(/\s+/g, ' ').trim();
+    if (line !== '') return Array.from(line).slice(0, TITLE_LENGTH).join('');
+  }
+  return null;
+}
