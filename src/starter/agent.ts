@@ -20,7 +20,7 @@ import { createTools } from './tools.ts';
 /** Builds the graph. The server calls this at every (re)load and compiles the result with its checkpointer. */
 export function graph(context: AgentContext) {
   const model = createModelSource(context.settings);
-  // The server has connected to the configured MCP servers; their tools are LangChain tools.
+  // Tools the server provides, as LangChain tools.
   const tools = [...createTools(), ...(context.tools as StructuredToolInterface[])];
   const serverTools = new Set(tools.map((tool) => tool.name));
 
