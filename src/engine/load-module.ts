@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
-import { basename, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createJiti } from 'jiti';
 import * as helpers from './author-helpers.ts';
@@ -49,9 +49,9 @@ export async function loadAgentModule(
     throw new BuildProblem(`Agent module ${path} must be a .ts, .mts, .js or .mjs file.`);
   }
   const jiti = createJiti(file, {
-    // No cache of any kind: a reload must see every edit, in helper files too.
+    // Nothing is kept in memory: a reload must see every edit, in helper files too.
     moduleCache: false,
-    fsCache: false,
+    fsCache: compileCache(root),
     interopDefault: false,
     virtualModules: fallbackModules(file),
   });
@@ -79,6 +79,15 @@ export async function loadAgentModule(
     },
     importPackage: (id) => jiti.import<Record<string, unknown>>(id),
   };
+}
+
+/**
+ * Where compiled agent files are kept between starts, which saves loading the compiler; each is checked against its
+ * source. Only in the project's own `node_modules`: a folder shared with other users would let them plant code.
+ */
+function compileCache(root: string): string | false {
+  const modules = join(root, 'node_modules');
+  return existsSync(modules) ? join(modules, '.cache/agent-engine-server') : false;
 }
 
 /** Splits at the colon before the export's name; one followed by a slash belongs to a Windows path. */
