@@ -44,7 +44,6 @@ export type RunErrorCode =
   | 'INTERRUPT_UNKNOWN'
   | 'INTERRUPT_EXPIRED'
   | 'THREAD_BUSY'
-  | 'CANCELLED'
   | 'SHUTTING_DOWN';
 
 /** Ends a run with RUN_ERROR; `message` is shown to the client, so it holds no exception text. */
