@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -21,8 +23,13 @@ declare module 'fastify' {
     services: Services;
     /** Folder of the static UI, if one is mounted at `/`. */
     uiDir: string | undefined;
+    /** Event streams whose last byte has not left yet. */
+    openStreams: Set<ServerResponse>;
   }
 }
+
+/** How long a closing server waits for readers to take what their runs have sent. */
+const LAST_BYTES_MS = 5_000;
 
 /** What an embedding program may decide. */
 export interface AppOptions {
@@ -52,8 +59,15 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id);
   });
+  app.decorate('openStreams', new Set<ServerResponse>());
   // Streams end whole, or with a terminal event, before any socket is closed under them.
-  app.addHook('preClose', () => services.close());
+  app.addHook('preClose', async () => {
+    await services.close();
+    const sent = [...app.openStreams].map((stream) =>
+      once(stream, 'close', { signal: AbortSignal.timeout(LAST_BYTES_MS) }),
+    );
+    await Promise.allSettled(sent);
+  });
 
   await app.register(errors);
   await app.register(access, { allowedHosts: env.SERVICE_ALLOWED_HOSTS, origins: env.SERVICE_CORS_ORIGINS });

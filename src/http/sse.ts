@@ -5,7 +5,7 @@ const STALL_MS = 5_000;
 /** Behind by this many times the limit, a reader is cut at once. */
 const HARD_LIMIT_FACTOR = 8;
 /** How long the end of a stream waits for a reader that does not read. */
-const END_TIMEOUT_MS = 30_000;
+const END_TIMEOUT_MS = 120_000;
 
 /** A server-sent-event stream to one reader. */
 export interface EventStream {
@@ -32,6 +32,7 @@ export function openEventStream(
   let scheduled = false;
   let blockedSince: number | undefined;
   let state: 'open' | 'ending' | 'closed' = 'open';
+  let endTimer: NodeJS.Timeout | undefined;
 
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
@@ -49,6 +50,7 @@ export function openEventStream(
     state = 'closed';
     pending = '';
     clearInterval(heartbeat);
+    clearTimeout(endTimer);
     if (cut) raw.destroy();
     if (early) onClose(cut);
   };
@@ -65,7 +67,7 @@ export function openEventStream(
     clearInterval(heartbeat);
     raw.end(pending);
     pending = '';
-    raw.socket?.setTimeout(END_TIMEOUT_MS, () => raw.destroy());
+    endTimer = setTimeout(() => raw.destroy(), END_TIMEOUT_MS);
   };
   raw.on('drain', () => {
     blockedSince = undefined;
@@ -73,6 +75,8 @@ export function openEventStream(
   });
   raw.on('close', () => close(false));
   raw.on('error', () => close(false));
+  // The caller may have left while the run was being prepared; its `close` has then passed unheard.
+  if (raw.destroyed) queueMicrotask(() => close(false));
 
   let first = true;
   return {

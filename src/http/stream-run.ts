@@ -17,8 +17,10 @@ export async function streamRun(
   const { runs, env } = app.services;
   let stream: EventStream | undefined;
   let detach = (): void => undefined;
-  const open = (): EventStream =>
-    openEventStream(reply, {
+  const open = (): EventStream => {
+    app.openStreams.add(reply.raw);
+    reply.raw.once('close', () => app.openStreams.delete(reply.raw));
+    return openEventStream(reply, {
       heartbeatMs: env.SERVICE_HEARTBEAT_SECONDS * 1000,
       limitBytes: env.SERVICE_STREAM_BUFFER_BYTES,
       onClose: (cut) => {
@@ -28,6 +30,7 @@ export async function streamRun(
         else request.log.debug({ runId, threadId }, 'a reader left; its run goes on');
       },
     });
+  };
   const run = await runs.start(input, request.userId, (event, json) => {
     const text = encode === undefined ? json : encode(event);
     // Opened by the first event, so that a refusal before it is still an ordinary error answer.
