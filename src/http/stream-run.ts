@@ -18,7 +18,7 @@ export async function streamRun(
   let stream: EventStream | undefined;
   let detach = (): void => undefined;
   const open = (): EventStream => {
-    app.openStreams.add(reply.raw);
+    if (!reply.raw.destroyed) app.openStreams.add(reply.raw);
     reply.raw.once('close', () => app.openStreams.delete(reply.raw));
     return openEventStream(reply, {
       heartbeatMs: env.SERVICE_HEARTBEAT_SECONDS * 1000,

@@ -1,4 +1,4 @@
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { index, integer, sqliteTable, text } from './drizzle.ts';
 
 /** Index of conversation threads. What was said is kept by the agent's checkpointer; this knows whose it is. */
 export const threads = sqliteTable(

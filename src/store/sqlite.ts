@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { packageRoot } from '../package-info.ts';
 import { openSqlite } from '../sqlite-driver.ts';
 import type { Database } from './database.ts';
+import { drizzle, migrate } from './drizzle.ts';
 import * as tables from './schema.sqlite.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Database } from './database.ts';
+import { and, desc, eq, isNotNull, sql } from './drizzle.ts';
 
 /** A row of the thread index. */
 export interface ThreadRow {
