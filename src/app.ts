@@ -16,6 +16,7 @@ import { deprecatedRoutes } from './http/runtime/deprecated.ts';
 import { introspectionRoutes } from './http/runtime/introspection.ts';
 import { runRoutes } from './http/runtime/run.ts';
 import { sessionRoutes } from './http/runtime/sessions.ts';
+import { problem } from './problems.ts';
 import type { Services } from './services.ts';
 
 declare module 'fastify' {
@@ -49,6 +50,11 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: env.SERVICE_MAX_BODY_BYTES,
     forceCloseConnections: true,
+    // Members nobody asked for are ignored, these too; as keys of an object they would do harm.
+    onProtoPoisoning: 'remove',
+    onConstructorPoisoning: 'remove',
+    // Ours says the same in the shape of every other error.
+    return503OnClosing: false,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
@@ -56,12 +62,25 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
   app.setSerializerCompiler(serializerCompiler);
   app.decorate('services', services);
   app.decorate('uiDir', uiDir(services));
+  let closing = false;
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id);
+    if (closing) {
+      reply.header('Connection', 'close');
+      throw problem('shutting_down');
+    }
+  });
+  app.removeContentTypeParser('text/plain');
+  const parseJson = app.getDefaultJsonParser('remove', 'remove');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    // Clients that name the type and send nothing mean no body.
+    if (body === '') done(null, undefined);
+    else void parseJson(request, body as string, done);
   });
   app.decorate('openStreams', new Set<ServerResponse>());
   // Streams end whole, or with a terminal event, before any socket is closed under them.
   app.addHook('preClose', async () => {
+    closing = true;
     await services.close();
     const sent = [...app.openStreams].map((stream) =>
       once(stream, 'close', { signal: AbortSignal.timeout(LAST_BYTES_MS) }),

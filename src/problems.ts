@@ -7,6 +7,9 @@ export interface ProblemDetail {
 
 /** Every error a client can meet as JSON: code → HTTP status and the text that is safe to show. `docs/errors.md` lists them all. */
 export const PROBLEMS = {
+  bad_request: { status: 400, message: 'Bad Request' },
+  auth_required: { status: 401, message: 'Unauthorized' },
+  forbidden: { status: 403, message: 'Forbidden' },
   not_found: { status: 404, message: 'Not Found' },
   graph_not_available: { status: 404, message: 'This agent cannot describe itself as a graph.' },
   forbidden_host: {

@@ -1,4 +1,5 @@
 import { isNode, LineCounter, parseDocument } from 'yaml';
+import { describeIssue } from '../issues.ts';
 import { EngineConfig } from './config.ts';
 import { isRecord } from './encode.ts';
 
@@ -19,8 +20,13 @@ export class ConfigProblem extends Error {
 
 const KNOWN_KEYS = new Set([...Object.keys(EngineConfig.shape), 'mcp_servers', 'engine_config']);
 
-/** Members that have a second spelling in files: snake_case, as the file format writes them. */
-const SPELLINGS: Record<string, string> = { mcp_servers: 'mcpServers', prompt_id: 'promptId' };
+/** Members that may be spelled otherwise, and how we spell them (contract decision 1). */
+const SPELLINGS: Record<string, string> = {
+  mcp_servers: 'mcpServers',
+  prompt_id: 'promptId',
+  graphDefinition: 'graph_definition',
+  dbUrl: 'db_url',
+};
 
 /**
  * Reads a configuration in the file format of runtime contract section 20: YAML or JSON, optionally wrapped in
@@ -64,8 +70,8 @@ export function parseConfig(
   });
   if (faults.length > 0) throw new ConfigProblem(file, faults);
 
-  const wrapped = isRecord(resolved) && isRecord(resolved.engine_config);
-  const body = wrapped ? resolved.engine_config : resolved;
+  const wrapper = ['engine_config', 'engineConfig'].find((key) => isRecord(resolved) && isRecord(resolved[key]));
+  const body = isRecord(resolved) && wrapper !== undefined ? resolved[wrapper] : resolved;
   if (!isRecord(body))
     throw new ConfigProblem(file, [{ path: [], message: 'it holds no configuration', line: undefined }]);
   const warnings = Object.keys(body)
@@ -78,7 +84,11 @@ export function parseConfig(
     parsed.error.issues.map((issue) => {
       const path = issue.path.filter((part) => typeof part !== 'symbol');
       const inFile = path.map((part) => (typeof part === 'string' ? (fileSpelling(body, part) ?? part) : part));
-      return { path, message: issue.message, line: lineOf(wrapped ? ['engine_config', ...inFile] : inFile) };
+      return {
+        path,
+        message: describeIssue(issue),
+        line: lineOf(wrapper === undefined ? inFile : [wrapper, ...inFile]),
+      };
     }),
   );
 }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createJiti } from 'jiti';
 import * as helpers from './author-helpers.ts';
@@ -55,6 +55,8 @@ export async function loadAgentModule(
     interopDefault: false,
     virtualModules: fallbackModules(file),
   });
+  forgetJson(root);
+  forgetJson(dirname(file));
   let exports: Record<string, unknown>;
   try {
     exports = await jiti.import<Record<string, unknown>>(file);
@@ -124,10 +126,30 @@ function fallbackModules(file: string): Record<string, unknown> {
     { [HELPERS]: helpers },
     {
       has: (own, id) => id in own || (typeof id === 'string' && isFallback(id)),
-      // The promise is awaited by jiti, which only asks for modules it imports.
-      get: (own, id) => (typeof id === 'string' && !(id in own) ? import(id) : Reflect.get(own, id)),
+      get: (own, id) => (typeof id === 'string' && !(id in own) ? eitherWay(id) : Reflect.get(own, id)),
     },
   );
+}
+
+/** A package of the server's for an agent that imports it, which awaits this, or requires it, which reads from this. */
+function eitherWay(id: string): object {
+  return new Proxy(
+    {},
+    {
+      get: (_, name) =>
+        name === 'then'
+          ? (...callbacks: Parameters<Promise<unknown>['then']>) => import(id).then(...callbacks)
+          : Reflect.get(requireOwn(id) as object, name),
+    },
+  );
+}
+
+/** Node keeps what JSON files held when they were first read; a reload must see what they hold now. */
+function forgetJson(folder: string): void {
+  for (const path of Object.keys(requireOwn.cache)) {
+    const own = path.startsWith(folder) && !path.includes('node_modules');
+    if (own && path.endsWith('.json')) delete requireOwn.cache[path];
+  }
 }
 
 function isBare(id: string): boolean {
@@ -145,36 +167,34 @@ function canResolve(require: NodeJS.Require, id: string): boolean {
 }
 
 function describeFailure(error: unknown, path: string, file: string, what: string): string {
-  const missing = /Cannot find (?:module|package) '([^']+)'/.exec(error instanceof Error ? error.message : '')?.[1];
+  const message = error instanceof Error ? error.message : '';
+  const syntax = /^ParseError: (.*?)\s*\n\s*(.+):(\d+):\d+/.exec(message);
+  if (syntax !== null) {
+    const [, fault, where = file, line] = syntax;
+    const culprit = where === file ? path : relative(dirname(file), where);
+    return `Agent module ${culprit} has a syntax error (line ${line}): ${fault}.`;
+  }
+  const missing = /Cannot find (?:module|package) '([^']+)'/.exec(message)?.[1];
   if (missing !== undefined && isBare(missing)) {
-    return `Agent module ${path} imports ${missing}, which is not installed: run "npm install ${missing}" in its folder.`;
+    const name = missing
+      .split('/')
+      .slice(0, missing.startsWith('@') ? 2 : 1)
+      .join('/');
+    return `Agent module ${path} imports ${missing}, which is not installed: run "npm install ${name}" in its folder.`;
   }
   const at = place(error, file);
   if (missing !== undefined)
     return `Agent module ${path}${at} imports the file ${basename(missing)}, which does not exist.`;
   const kind = error instanceof Error ? error.name : 'a value that is not an error';
-  const hint = kind === 'SyntaxError' ? syntaxHint(error as Error) : '';
-  return `Agent module ${path} ${what}${at}: ${kind}${hint}. The server's log has the details.`;
+  return `Agent module ${path} ${what}${at}: ${kind}. The server's log has the details.`;
 }
 
-/** Where in the agent's file it went wrong, from the parser's position or the stack. */
+/** Where in the agent's file it went wrong, from the stack. */
 function place(error: unknown, file: string): string {
   if (!(error instanceof Error)) return '';
-  const fromParser = /\((\d+):(\d+)\)/.exec(error.name === 'SyntaxError' ? error.message : '')?.[1];
-  const inStack = [file, pathToFileURL(file).href].flatMap((name) => {
+  const line = [file, pathToFileURL(file).href].flatMap((name) => {
     const at = error.stack?.indexOf(`${name}:`) ?? -1;
     return at < 0 ? [] : [/^:(\d+)/.exec(error.stack?.slice(at + name.length) ?? '')?.[1]];
   })[0];
-  const line = fromParser ?? inStack;
   return line === undefined ? '' : ` (line ${line})`;
-}
-
-/** The parser's own sentence, which speaks of syntax only. */
-function syntaxHint(error: Error): string {
-  const sentence = error.message
-    .split('\n')[0]
-    ?.replace(/^.*?:\s(?=\S+ )/, '')
-    .replace(/\s*\(\d+:\d+\)\s*$/, '')
-    .replace(/\.$/, '');
-  return sentence ? ` (${sentence})` : '';
 }

@@ -10,6 +10,9 @@ export interface OrderGuard {
   readonly streaming: boolean;
 }
 
+type Owner = string | undefined;
+type Attributed = Event & { subagentRunId?: string };
+
 /**
  * Holds a run's events to the order rules a client enforces (ag-ui contract, section 8), so that a careless agent
  * costs a log line and never a stream.
@@ -18,28 +21,30 @@ export interface OrderGuard {
  * @param onViolation hears of each event that had to be mended or dropped.
  */
 export function createOrderGuard(deliver: Emit, onViolation: (rule: string, event: Event) => void): OrderGuard {
-  const texts = new Set<string>();
-  const toolCalls = new Set<string>();
-  const reasoningSpans = new Set<string>();
-  const reasoningMessages = new Set<string>();
+  // What is open, by id, with the sub-agent it belongs to.
+  const texts = new Map<string, Owner>();
+  const toolCalls = new Map<string, Owner>();
+  const reasoningSpans = new Map<string, Owner>();
+  const reasoningMessages = new Map<string, Owner>();
   const subagents = new Set<string>();
   // A step is named once at a time; a second start of the same name (a fan-out) only deepens it.
-  const steps = new Map<string, number>();
+  const steps = new Map<string, { stepName: string; owner: Owner; depth: number }>();
   const seenSubagents = new Set<string>();
   let phase: 'idle' | 'running' | 'ended' = 'idle';
 
-  const open = (set: Set<string>, id: string, event: Event): void => {
-    if (set.has(id)) return onViolation('already open', event);
-    set.add(id);
+  const open = (entities: Map<string, Owner>, id: string, event: Attributed): void => {
+    if (entities.has(id)) return onViolation('already open', event);
+    entities.set(id, event.subagentRunId);
     deliver(event);
   };
-  const within = (set: Set<string>, id: string, event: Event): void => {
-    if (!set.has(id)) return onViolation('not open', event);
-    deliver(event);
+  const within = (entities: Map<string, Owner>, id: string, event: Attributed): void => {
+    if (!entities.has(id)) return onViolation('not open', event);
+    deliver(attributed(event, entities.get(id)));
   };
-  const close = (set: Set<string>, id: string, event: Event): void => {
-    if (!set.delete(id)) return onViolation('not open', event);
-    deliver(event);
+  const close = (entities: Map<string, Owner>, id: string, event: Attributed): void => {
+    if (!entities.has(id)) return onViolation('not open', event);
+    deliver(attributed(event, entities.get(id)));
+    entities.delete(id);
   };
 
   const emit: Emit = (event) => {
@@ -52,9 +57,14 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
         if (event.delta === '') return;
         if (!texts.has(event.messageId)) {
           onViolation('not open', event);
-          emit({ type: EventType.TEXT_MESSAGE_START, messageId: event.messageId, role: 'assistant' });
+          emit(
+            attributed(
+              { type: EventType.TEXT_MESSAGE_START, messageId: event.messageId, role: 'assistant' },
+              event.subagentRunId,
+            ),
+          );
         }
-        return deliver(event);
+        return within(texts, event.messageId, event);
       case EventType.TEXT_MESSAGE_START:
         return open(texts, event.messageId, event);
       case EventType.TEXT_MESSAGE_END:
@@ -79,24 +89,37 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
       case EventType.REASONING_MESSAGE_END:
         return close(reasoningMessages, event.messageId, event);
       case EventType.STEP_STARTED: {
-        const depth = steps.get(event.stepName) ?? 0;
-        steps.set(event.stepName, depth + 1);
-        return depth === 0 ? deliver(event) : undefined;
-      }
-      case EventType.STEP_FINISHED: {
-        const depth = steps.get(event.stepName) ?? 0;
-        if (depth === 0) return onViolation('not open', event);
-        if (depth > 1) return void steps.set(event.stepName, depth - 1);
-        steps.delete(event.stepName);
+        const key = stepKey(event);
+        const step = steps.get(key);
+        if (step !== undefined) {
+          step.depth += 1;
+          return;
+        }
+        steps.set(key, { stepName: event.stepName, owner: event.subagentRunId, depth: 1 });
         return deliver(event);
       }
-      case EventType.SUBAGENT_STARTED:
+      case EventType.STEP_FINISHED: {
+        const key = stepKey(event);
+        const step = steps.get(key);
+        if (step === undefined) return onViolation('not open', event);
+        step.depth -= 1;
+        if (step.depth > 0) return;
+        steps.delete(key);
+        return deliver(event);
+      }
+      case EventType.SUBAGENT_STARTED: {
         if (seenSubagents.has(event.subagentRunId)) return onViolation('already started', event);
+        const { parentSubagentRunId: parent, ...orphan } = event;
+        const known = parent === undefined || seenSubagents.has(parent);
+        if (!known) onViolation('parent not started', event);
         seenSubagents.add(event.subagentRunId);
-        return open(subagents, event.subagentRunId, event);
+        subagents.add(event.subagentRunId);
+        return deliver(known ? event : orphan);
+      }
       case EventType.SUBAGENT_FINISHED:
       case EventType.SUBAGENT_ERROR:
-        return close(subagents, event.subagentRunId, event);
+        if (!subagents.delete(event.subagentRunId)) return onViolation('not open', event);
+        return deliver(event);
       case EventType.TEXT_MESSAGE_CHUNK:
       case EventType.TOOL_CALL_CHUNK:
       case EventType.REASONING_MESSAGE_CHUNK:
@@ -119,16 +142,25 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
   };
 
   const closeOpen = (): void => {
-    for (const toolCallId of toolCalls) deliver({ type: EventType.TOOL_CALL_END, toolCallId });
-    for (const messageId of texts) deliver({ type: EventType.TEXT_MESSAGE_END, messageId });
-    for (const messageId of reasoningMessages) deliver({ type: EventType.REASONING_MESSAGE_END, messageId });
-    for (const messageId of reasoningSpans) deliver({ type: EventType.REASONING_END, messageId });
-    for (const stepName of [...steps.keys()].reverse()) deliver({ type: EventType.STEP_FINISHED, stepName });
+    for (const [toolCallId, owner] of toolCalls) {
+      deliver(attributed({ type: EventType.TOOL_CALL_END, toolCallId }, owner));
+    }
+    for (const [messageId, owner] of texts) {
+      deliver(attributed({ type: EventType.TEXT_MESSAGE_END, messageId }, owner));
+    }
+    for (const [messageId, owner] of reasoningMessages) {
+      deliver(attributed({ type: EventType.REASONING_MESSAGE_END, messageId }, owner));
+    }
+    for (const [messageId, owner] of reasoningSpans) {
+      deliver(attributed({ type: EventType.REASONING_END, messageId }, owner));
+    }
+    for (const { stepName, owner } of [...steps.values()].reverse()) {
+      deliver(attributed({ type: EventType.STEP_FINISHED, stepName }, owner));
+    }
     for (const subagentRunId of [...subagents].reverse()) {
       deliver({ type: EventType.SUBAGENT_FINISHED, subagentRunId });
     }
-    for (const set of [toolCalls, texts, reasoningMessages, reasoningSpans, subagents]) set.clear();
-    steps.clear();
+    for (const entities of [toolCalls, texts, reasoningMessages, reasoningSpans, subagents, steps]) entities.clear();
   };
 
   return {
@@ -138,4 +170,15 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
       return texts.size + toolCalls.size + reasoningSpans.size > 0;
     },
   };
+}
+
+/** Says whose an event is. What goes on or ends belongs to whoever began it, whatever its sender thinks. */
+function attributed<T extends Attributed>(event: T, owner: Owner): Event {
+  if (event.subagentRunId === owner) return event;
+  const { subagentRunId: _wrong, ...rest } = event;
+  return (owner === undefined ? rest : { ...rest, subagentRunId: owner }) as Event;
+}
+
+function stepKey({ stepName, subagentRunId }: { stepName: string; subagentRunId?: string }): string {
+  return JSON.stringify([stepName, subagentRunId]);
 }

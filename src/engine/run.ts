@@ -43,8 +43,14 @@ export async function runAgent(
 ): Promise<RunResult> {
   const { threadId, runId } = input;
   const { signal } = caller.controller;
+  let over = false;
+  const send = (event: Event, json: string): void => {
+    over ||= event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR;
+    out.deliver(event, json);
+  };
   const guard = createOrderGuard(
     (event) => {
+      if (over) return;
       out.observe(event);
       let json: string;
       try {
@@ -55,7 +61,7 @@ export async function runAgent(
         });
         return caller.controller.abort(failure);
       }
-      out.deliver(event, json);
+      send(event, json);
     },
     (rule, event) => out.log.warn({ runId, threadId, rule, eventType: event.type }, 'the agent broke the event order'),
   );
@@ -82,7 +88,10 @@ export async function runAgent(
     if (failure.cause !== undefined) {
       out.log.error({ runId, threadId, code: failure.code, err: failure.cause }, 'a run failed');
     }
-    guard.emit({ type: EventType.RUN_ERROR, message: failure.message, code: failure.code });
+    // Past the guard: where RUN_FINISHED itself could not be encoded, the guard takes the run for ended.
+    const event: Event = { type: EventType.RUN_ERROR, message: failure.message, code: failure.code };
+    out.observe(event);
+    send(event, JSON.stringify(event));
     return { status: 'failed', failure };
   }
 }

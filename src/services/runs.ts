@@ -53,7 +53,7 @@ export function createRuns(options: {
       if (lease === undefined) throw problem('agent_not_ready', { message: options.notReady() });
       const { agent } = lease.engine;
       try {
-        await threads.claim(input, userId, agent.history?.storeId);
+        await threads.claim(input, userId, agent);
       } catch (error) {
         lease.release();
         throw error;
@@ -85,13 +85,13 @@ export function createRuns(options: {
         },
       ).then(async (result) => {
         clearTimeout(timer);
-        lease.release();
         if (!refused) {
-          busy.delete(threadId);
           await threads
-            .touch(threadId)
+            .ended(threadId, agent, result.status === 'failed')
             .catch((err: unknown) => log.error({ err, threadId }, 'the thread index failed'));
+          busy.delete(threadId);
         }
+        lease.release();
         const { status, failure } = result;
         const ms = Math.round(performance.now() - startedAt);
         log.info({ runId, threadId, generation: lease.generation, status, code: failure?.code, ms }, 'run ended');

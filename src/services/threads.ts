@@ -1,3 +1,4 @@
+import type { Agent } from '../engine/agent.ts';
 import type { RunAgentInput } from '../engine/events.ts';
 import { problem } from '../problems.ts';
 import type { ThreadStore } from '../store/thread-store.ts';
@@ -7,27 +8,33 @@ const TITLE_LENGTH = 120;
 
 /** Keeps the index of threads: whose they are, what they begin with, when they were last used. */
 export interface Threads {
-  /** Notes that the user runs this thread. @throws Problem `not_found` when it is another user's. */
-  claim(input: RunAgentInput, userId: string | null, storeId: string | undefined): Promise<void>;
-  /** Notes that a run of the thread has ended. */
-  touch(threadId: string): Promise<void>;
+  /** Notes that the user runs this thread on `agent`. @throws Problem `not_found` when it is another user's. */
+  claim(input: RunAgentInput, userId: string | null, agent: Agent): Promise<void>;
+  /** Notes that a run of the thread has ended; `failed` when it may have left nothing behind. */
+  ended(threadId: string, agent: Agent, failed: boolean): Promise<void>;
 }
 
 /** Makes the thread index over its store. */
 export function createThreads(store: ThreadStore): Threads {
   return {
-    async claim(input, userId, storeId) {
+    async claim(input, userId, { history, capabilities }) {
+      // An agent that takes data has no conversation to show.
+      const title = capabilities.input.mode === 'chat' ? titleOf(input) : null;
       const mine = await store.claim({
         id: input.threadId,
         userId: ownerKey(userId),
-        storeId: storeId ?? '',
-        title: titleOf(input),
+        storeId: history?.storeId ?? '',
+        title,
         now: Date.now(),
       });
       // The same answer as for a thread that does not exist: whose it is, is nobody else's business.
       if (!mine) throw problem('not_found');
     },
-    touch: (threadId) => store.touch(threadId, Date.now()),
+    async ended(threadId, { history }, failed) {
+      // A run that failed before its first checkpoint leaves a thread without messages, which is not listed.
+      const empty = failed && history !== undefined && (await history.messages(threadId)).length === 0;
+      await store.touch(threadId, Date.now(), empty);
+    },
   };
 }
 

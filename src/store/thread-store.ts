@@ -22,8 +22,8 @@ export interface ThreadStore {
    * @returns whether the thread is the user's.
    */
   claim(thread: { id: string; userId: string; storeId: string; title: string | null; now: number }): Promise<boolean>;
-  /** Moves the thread's last update to `now` (epoch milliseconds). */
-  touch(id: string, now: number): Promise<void>;
+  /** Moves the thread's last update to `now` (epoch milliseconds); `untitle` takes it out of the list. */
+  touch(id: string, now: number, untitle: boolean): Promise<void>;
   /** The thread if it is the user's. */
   find(id: string, userId: string): Promise<ThreadRow | undefined>;
   /** The user's threads that `storeId` holds and that have a user message, newest first. */
@@ -45,8 +45,11 @@ export function createThreadStore({ db, tables: { threads } }: Database): Thread
         .returning({ id: threads.id });
       return rows.length > 0;
     },
-    async touch(id, now) {
-      await db.update(threads).set({ updatedAt: now }).where(eq(threads.id, id));
+    async touch(id, now, untitle) {
+      await db
+        .update(threads)
+        .set({ updatedAt: now, ...(untitle && { title: null }) })
+        .where(eq(threads.id, id));
     },
     async find(id, userId) {
       const rows = await db

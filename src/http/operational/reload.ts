@@ -49,11 +49,13 @@ export function localOrToken(token: string | undefined): ReloadAuth {
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
     if (token !== undefined && given !== undefined && sameText(given, token)) return;
     // Behind a proxy on this machine everybody is a loopback peer, and the proxy says for whom it speaks.
-    const forwarded = request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined;
+    const forwarded = PROXY_HEADERS.some((name) => request.headers[name] !== undefined);
     if (!forwarded && isLoopback(request.socket.remoteAddress ?? '')) return;
     throw problem('reload_forbidden');
   };
 }
+
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
 function sameText(left: string, right: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { describeIssue, flattenIssue, type Issue, issueType } from '../../issues.ts';
 import { Problem, type ProblemDetail, problem } from '../../problems.ts';
 
 /**
@@ -9,8 +10,9 @@ import { Problem, type ProblemDetail, problem } from '../../problems.ts';
  */
 export const errors = fp(async (app: FastifyInstance) => {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const known = error instanceof Problem ? error : translate(error);
+    const known = error instanceof Problem ? error : translate(error, request);
     if (known === undefined) request.log.error({ err: error }, 'unhandled error');
+    else if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer');
     else if (known.status >= 500) request.log.warn({ err: known }, known.message);
     return send(known ?? problem('internal_error'), request, reply);
   });
@@ -39,12 +41,21 @@ function bodyOf(known: Problem, url: string): object {
 }
 
 /** Fastify's own errors in our terms; undefined for anything that is a fault of ours. */
-function translate(error: FastifyError): Problem | undefined {
+function translate(error: FastifyError, request: FastifyRequest): Problem | undefined {
   if (hasZodFastifySchemaValidationErrors(error)) {
     const place = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
-    const details = error.validation.map((issue): ProblemDetail => {
-      const path = issue.instancePath.split('/').filter((part) => part !== '');
-      return { loc: [place, ...path.map(decodePointer)], msg: issue.message ?? 'Invalid value', type: typeOf(issue) };
+    const details = error.validation.flatMap((found): ProblemDetail[] => {
+      const path = found.instancePath.split('/').filter((part) => part !== '');
+      const at = path.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+      const issue = { ...found.params, code: found.keyword, message: found.message, path: at } as unknown as Issue;
+      return flattenIssue(issue).map((fault) => {
+        const loc = [place, ...fault.path.filter((part) => typeof part !== 'symbol')];
+        // A union told apart by a member does not say that the member is absent.
+        const absent = fault.code === 'invalid_union' && valueAt(request, loc) === undefined;
+        return absent
+          ? { loc, msg: 'Field required', type: 'missing' }
+          : { loc, msg: describeIssue(fault), type: issueType(fault) };
+      });
     });
     return problem('validation_failed', { details });
   }
@@ -65,23 +76,17 @@ function translate(error: FastifyError): Problem | undefined {
     case 'FST_ERR_REOPENED_CLOSE_SERVER':
       return problem('shutting_down');
   }
-  return undefined;
+  // What a hook of the embedding program or a plugin refuses keeps its status; its text stays here.
+  const status = error.statusCode ?? 500;
+  if (status === 401) return problem('auth_required');
+  if (status === 403) return problem('forbidden');
+  if (status === 404) return problem('not_found');
+  return status >= 400 && status < 500 ? problem('bad_request') : undefined;
 }
 
-/** The validator's word for a fault, in the vocabulary existing clients know. */
-function typeOf(issue: { keyword: string; message?: string | undefined }): string {
-  if (issue.keyword === 'invalid_type')
-    return /received undefined/.test(issue.message ?? '') ? 'missing' : 'type_error';
-  const words: Record<string, string> = {
-    invalid_union: 'union_tag_invalid',
-    invalid_value: 'literal_error',
-    too_small: 'greater_than_equal',
-    too_big: 'less_than_equal',
-  };
-  return words[issue.keyword] ?? 'value_error';
-}
-
-function decodePointer(part: string): string | number {
-  const text = part.replaceAll('~1', '/').replaceAll('~0', '~');
-  return /^\d+$/.test(text) ? Number(text) : text;
+function valueAt(request: FastifyRequest, [place, ...path]: (string | number)[]): unknown {
+  const parts: Record<string, unknown> = { body: request.body, query: request.query, params: request.params };
+  let value = parts[String(place)];
+  for (const key of path) value = (value as Record<string | number, unknown> | undefined)?.[key];
+  return value;
 }

@@ -49,6 +49,11 @@ export function createLangGraphAgent(
     const plan = await planRun(graph, schemas, packages.messages, input, state);
     const view = new StateView(schemas);
     view.update((state?.values ?? {}) as Record<string, unknown>);
+    if (plan.kind === 'abandon') {
+      await graph.updateState(thread, null, '__end__');
+      view.emitFinal(emit);
+      return { interrupts: [], pendingToolCallIds: [], usage: [] };
+    }
     if (plan.kind === 'ask-again') {
       emitLegacyInterrupts(plan.raw, emit);
       view.emitFinal(emit);
@@ -97,10 +102,10 @@ function extraKeys(graph: CompiledGraph): string[] {
   return ['messages', 'tools'].filter((key) => key in (graph.channels as object));
 }
 
-function graphInput(plan: Exclude<RunPlan, { kind: 'ask-again' }>, packages: AgentPackages) {
+function graphInput(plan: Exclude<RunPlan, { kind: 'ask-again' | 'abandon' }>, packages: AgentPackages) {
   if (plan.kind === 'start') return plan.input;
   // After a breakpoint LangGraph goes on with no input; a question is answered with a command.
-  return plan.breakpoint ? null : new packages.Command({ resume: plan.value });
+  return plan.kind === 'continue' ? null : new packages.Command({ resume: plan.value });
 }
 
 /**
@@ -143,8 +148,10 @@ function outcome(
   structured: boolean,
 ): RunOutcome {
   const clientTools = new Set(input.tools.map((tool) => tool.name));
-  const last = view.messages.at(-1) as { tool_calls?: { id?: string; name: string }[] } | undefined;
-  const unanswered = (last?.tool_calls ?? []).filter((call) => clientTools.has(call.name));
+  const messages = view.messages as { tool_calls?: { id?: string; name: string }[]; tool_call_id?: string }[];
+  const answered = new Set(messages.map((message) => message.tool_call_id));
+  const asked = messages.findLast((message) => message.tool_calls !== undefined)?.tool_calls ?? [];
+  const unanswered = asked.filter((call) => clientTools.has(call.name) && !answered.has(call.id));
   return {
     interrupts: toInterrupts(pending),
     pendingToolCallIds: unanswered.map((call) => call.id ?? ''),

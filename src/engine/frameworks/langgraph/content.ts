@@ -67,10 +67,12 @@ function fromBlock(block: unknown): ContentPart | undefined {
     const url = isRecord(block.image_url) ? block.image_url.url : block.image_url;
     return typeof url === 'string' ? { type: 'image', source: sourceOfUrl(url) } : undefined;
   }
-  const type = { image: 'image', audio: 'audio', video: 'video', file: 'document' } as const;
-  if (typeof block.type !== 'string' || !(block.type in type)) return undefined;
+  if (typeof block.type !== 'string' || !['image', 'audio', 'video', 'file'].includes(block.type)) return undefined;
   const source = sourceOfBlock(block);
-  return source && ({ type: type[block.type as keyof typeof type], source } as ContentPart);
+  // LangChain has one kind of block for every file; what kind of file it is, its media type says.
+  const kind = block.type === 'file' ? source?.mimeType?.split('/')[0] : block.type;
+  const type = kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'document';
+  return source && ({ type, source } as ContentPart);
 }
 
 type Source = Exclude<ContentPart, { type: 'text' }>['source'];

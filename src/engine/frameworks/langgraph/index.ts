@@ -30,14 +30,13 @@ export const langGraph = defineFramework({
       const context = { name, settings, tools: [], prompts: ports.prompts, checkpointer: memory?.checkpointer };
       const made =
         isGraph(module.value) || typeof module.value !== 'function' ? module.value : await module.call(context);
-      const graph = compile(made, memory, config);
+      const graph = attempt(() => compile(made, memory, config), config.graph_definition);
       const keepsOurs = memory !== undefined && (graph.checkpointer as unknown) === memory.checkpointer;
       const keepsOwn = !keepsOurs && typeof graph.checkpointer === 'object';
       const storeId = keepsOurs ? memory.id : keepsOwn ? `graph:${config.graph_definition}` : undefined;
-      return createLangGraphAgent(name, graph, await ownPackages(module), {
-        storeId,
-        close: async () => memory?.release(),
-      });
+      const packages = await ownPackages(module);
+      const close = async (): Promise<void> => memory?.release();
+      return attempt(() => createLangGraphAgent(name, graph, packages, { storeId, close }), config.graph_definition);
     } catch (error) {
       await memory?.release();
       throw error;
@@ -69,6 +68,19 @@ function compile(
   // this engine alone, so no other engine sees the change.
   if (memory !== undefined && (config.checkpointer !== null || !hasOwn)) graph.checkpointer = memory.checkpointer;
   return graph;
+}
+
+/** Puts what goes wrong inside the author's graph into words that name its file. */
+function attempt<T>(work: () => T, definition: string): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof BuildProblem) throw error;
+    const kind = error instanceof Error ? error.name : 'unknown error';
+    throw new BuildProblem(`Agent ${definition} cannot be compiled: ${kind}. The server's log has the details.`, {
+      cause: error,
+    });
+  }
 }
 
 /** The packages as the agent's folder has them, so that what is built for its graph is of its own copy. */

@@ -3,6 +3,7 @@ import type { BaseMessage } from '@langchain/core/messages';
 import { RunFailure } from '../../agent.ts';
 import { isRecord } from '../../encode.ts';
 import type { Interrupt, Message, RunAgentInput } from '../../events.ts';
+import { toBlocks } from './content.ts';
 import { type RawInterrupt, resumeValue, toInterrupts } from './interrupts.ts';
 import { fromLangChain, type MessageClasses, toLangChain } from './messages.ts';
 import { type GraphSchemas, structuredInput } from './schemas.ts';
@@ -12,24 +13,37 @@ import { type CompiledGraph, isMessage, type ThreadState } from './shapes.ts';
 export type RunPlan =
   /** Start with new input, from the newest checkpoint or from an earlier one (`checkpointId`). */
   | { kind: 'start'; input: Record<string, unknown>; checkpointId?: string }
-  /** Answer what the graph asked; `value` undefined goes on after a breakpoint. */
-  | { kind: 'resume'; value: unknown; breakpoint: boolean }
+  /** Answer what the graph asked. */
+  | { kind: 'resume'; value: unknown }
+  /** Go on after a breakpoint. */
+  | { kind: 'continue' }
+  /** The client cancelled a breakpoint: what was to come next does not. */
+  | { kind: 'abandon' }
   /** Nothing new came while the graph waits for an answer: ask again. */
   | { kind: 'ask-again'; raw: RawInterrupt[]; interrupts: Interrupt[] };
 
-/** Prefix of the ids of pauses that are breakpoints (`interruptBefore`, `interruptAfter`) and not questions. */
-export const BREAKPOINT = 'breakpoint:';
-
-/** The interrupts a thread is waiting at. */
-export function openInterrupts(state: ThreadState | undefined): RawInterrupt[] {
+/** The questions a thread is waiting at. */
+function openInterrupts(state: ThreadState | undefined): RawInterrupt[] {
   return (state?.tasks ?? []).flatMap((task) => (task.interrupts ?? []) as RawInterrupt[]);
+}
+
+/** Whether a thread with no open question has stopped at one of the graph's breakpoints. */
+function isAtBreakpoint(graph: CompiledGraph, state: ThreadState | undefined): state is ThreadState {
+  if (state === undefined || state.next.length === 0) return false;
+  const { interruptBefore: before, interruptAfter: after } = graph as {
+    interruptBefore?: unknown;
+    interruptAfter?: unknown;
+  };
+  const stopsBefore = before === '*' || (Array.isArray(before) && state.next.some((node) => before.includes(node)));
+  // Which node came before is not recorded; a thread that a crash cut short goes on in the same way.
+  return stopsBefore || after === '*' || (Array.isArray(after) && after.length > 0);
 }
 
 /** A breakpoint as an interrupt, so that every client can show it and go on. */
 export function breakpointInterrupt(state: ThreadState): RawInterrupt {
   const checkpoint = String(state.config.configurable?.checkpoint_id ?? '');
   return {
-    id: `${BREAKPOINT}${checkpoint}`,
+    id: `breakpoint:${checkpoint}`,
     value: {
       reason: 'langgraph:breakpoint',
       message: `The agent paused before: ${state.next.join(', ')}.`,
@@ -51,13 +65,16 @@ export async function planRun(
   input: RunAgentInput,
   state: ThreadState | undefined,
 ): Promise<RunPlan> {
-  const raw = openInterrupts(state);
-  const resumesBreakpoint = input.resume?.some((entry) => entry.interruptId.startsWith(BREAKPOINT)) === true;
-  if (resumesBreakpoint && state !== undefined && raw.length === 0 && state.next.length > 0)
-    raw.push(breakpointInterrupt(state));
+  const questions = openInterrupts(state);
+  const atBreakpoint = questions.length === 0 && isAtBreakpoint(graph, state);
+  const raw = atBreakpoint ? [breakpointInterrupt(state)] : questions;
   const open = toInterrupts(raw);
   const resume = resumeValue(input, open, Date.now());
-  if (resume !== undefined) return { kind: 'resume', value: resume.value, breakpoint: resumesBreakpoint };
+  if (resume !== undefined) {
+    if (!atBreakpoint) return { kind: 'resume', value: resume.value };
+    const cancelled = input.resume?.some((entry) => entry.status === 'cancelled') === true;
+    return { kind: cancelled ? 'abandon' : 'continue' };
+  }
 
   if (schemas.structuredInput !== null) {
     if (open.length > 0) return { kind: 'ask-again', raw, interrupts: open };
@@ -100,7 +117,8 @@ function findNews(input: RunAgentInput, stored: readonly BaseMessage[]): { fresh
   if (lastUser === undefined || original === undefined) return { fresh };
   // Something new after a known user message, such as a tool result, carries the conversation on.
   if (spoken.slice(lastUserAt + 1).some((message) => !storedById.has(message.id))) return { fresh };
-  const edited = !isDeepStrictEqual(contentOf(fromLangChain([original])[0]), contentOf(lastUser));
+  const sent = 'content' in lastUser ? toBlocks(lastUser.content as Parameters<typeof toBlocks>[0]) : '';
+  const edited = !isDeepStrictEqual(comparable(original.content), comparable(sent));
   const shorter = dialogue(spoken.map(({ role }) => role)) < dialogue(fromLangChain(stored).map(({ role }) => role));
   return edited || shorter ? { fresh: [lastUser], forkBefore: lastUser.id } : { fresh };
 }
@@ -109,13 +127,11 @@ function dialogue(roles: readonly string[]): number {
   return roles.filter((role) => role === 'user' || role === 'assistant' || role === 'tool').length;
 }
 
-/** A user message's content in one form, so that text and a list of text parts compare equal. */
-function contentOf(message: Message | undefined): unknown {
-  const content = message !== undefined && 'content' in message ? message.content : undefined;
+/** A message's content in one form, so that text and a list of text blocks compare equal. */
+function comparable(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
-  const parts = content.map((part) => (isRecord(part) ? { ...part, id: undefined, metadata: undefined } : part));
-  const text = parts.map((part) => (isRecord(part) && part.type === 'text' ? part.text : undefined));
-  return text.every((piece) => piece !== undefined) ? text.join('') : JSON.parse(JSON.stringify(parts));
+  const texts = content.map((block) => (isRecord(block) && block.type === 'text' ? block.text : undefined));
+  return texts.every((text) => text !== undefined) ? texts.join('') : JSON.parse(JSON.stringify(content));
 }
 
 async function checkpointBefore(

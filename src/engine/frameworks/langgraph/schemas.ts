@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import { RunFailure } from '../../agent.ts';
 import { isRecord } from '../../encode.ts';
 import type { RunAgentInput } from '../../events.ts';
+import { textOf } from './content.ts';
 import type { CompiledGraph } from './shapes.ts';
 
 type JsonSchema = Record<string, unknown>;
@@ -59,10 +60,9 @@ export function readSchemas(graph: CompiledGraph): GraphSchemas {
  */
 export function structuredInput(input: RunAgentInput, schema: JsonSchema): Record<string, unknown> {
   const last = input.messages.at(-1);
-  const text = last !== undefined && 'content' in last && typeof last.content === 'string' ? last.content : undefined;
   let data: unknown;
   try {
-    data = JSON.parse(text ?? '');
+    data = JSON.parse(textOf(last !== undefined && 'content' in last ? last.content : ''));
   } catch {
     throw new RunFailure('VALIDATION_ERROR', 'This agent takes structured input: the last message must be JSON text.');
   }
@@ -92,7 +92,8 @@ function schemaOf(definition: unknown): JsonSchema | undefined {
       return definition.getInputJsonSchema() as JsonSchema;
     }
     if (typeof definition !== 'object' || definition === null) return undefined;
-    return toJsonSchema(definition as Parameters<typeof toJsonSchema>[0]) as JsonSchema;
+    // As input: what has a default need not be given.
+    return toJsonSchema(definition as Parameters<typeof toJsonSchema>[0], { io: 'input' }) as JsonSchema;
   } catch {
     return undefined;
   }

@@ -31,7 +31,6 @@ export class Translator {
   /** Makes models stream although the node only asked for the answer. */
   readonly lc_prefer_streaming = true;
   readonly ignoreRetriever = true;
-  readonly ignoreAgent = true;
 
   readonly #emit: Emit;
   readonly #raw: Emit | undefined;
