@@ -10,7 +10,7 @@ import { healthRoutes } from './http/operational/health.ts';
 import { localOrToken, type ReloadAuth, reloadRoutes } from './http/operational/reload.ts';
 import { access } from './http/plugins/access.ts';
 import { docs } from './http/plugins/docs.ts';
-import { errors } from './http/plugins/errors.ts';
+import { errors, sendProblem } from './http/plugins/errors.ts';
 import { user } from './http/plugins/user.ts';
 import { deprecatedRoutes } from './http/runtime/deprecated.ts';
 import { introspectionRoutes } from './http/runtime/introspection.ts';
@@ -55,6 +55,8 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
     onConstructorPoisoning: 'remove',
     // Ours says the same in the shape of every other error.
     return503OnClosing: false,
+    // Errors before any route is found, such as an address that cannot be decoded.
+    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });
@@ -98,7 +100,8 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
   await app.register(introspectionRoutes);
   await app.register(healthRoutes);
   await app.register(reloadRoutes, { reloadAuth: options.reloadAuth ?? localOrToken(env.SERVICE_RELOAD_TOKEN) });
-  if (app.uiDir !== undefined) await app.register(fastifyStatic, { root: app.uiDir, wildcard: true });
+  if (app.uiDir !== undefined)
+    await app.register(fastifyStatic, { root: app.uiDir, wildcard: true, dotfiles: 'ignore' });
   return app;
 }
 

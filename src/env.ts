@@ -1,83 +1,107 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 
-const flag = z
-  .enum(['true', 'false', '1', '0'], 'must be true or false')
-  .transform((text) => text === 'true' || text === '1');
+const flag = z.stringbool({
+  truthy: ['true', '1', 'yes', 'on'],
+  falsy: ['false', '0', 'no', 'off'],
+  error: 'must be true or false',
+});
 
-function wholeNumber(unit: string, min: number, max: number) {
+function wholeNumber(min: number, max: number, unit?: string) {
   return z
     .string()
     .refine((text) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max, {
-      error: `must be a whole number of ${unit} from ${min} to ${max}`,
+      error: `must be a whole number ${unit === undefined ? '' : `of ${unit} `}from ${min} to ${max}`,
     })
     .transform(Number);
 }
 
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== ''),
-);
+/** Comma-separated entries in lower case, each of which must match. */
+function list(entry: RegExp, fault: string) {
+  return z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim().toLowerCase())
+        .filter((part) => part !== ''),
+    )
+    .refine((entries) => entries.every((part) => entry.test(part)), fault);
+}
 
 /** Every setting of the server, read from the environment and `.env`. The only reader of either. */
 export const EnvSchema = z.object({
-  SERVICE_HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
-  SERVICE_PORT: wholeNumber('port numbers', 0, 65535)
+  SERVICE_HOST: z
+    .string()
+    .refine(
+      (text) => isIP(text) !== 0 || /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i.test(text),
+      'must be an IP address or a host name, without http:// and without a port',
+    )
+    .default('127.0.0.1')
+    .describe('Address to listen on.'),
+  SERVICE_PORT: wholeNumber(0, 65535)
     .optional()
-    .describe('Port to listen on; before the config file, which is before 8000.'),
+    .describe('Port to listen on; 0 takes a free one. When unset, the configuration file decides, else it is 8000.'),
   SERVICE_CONFIG_PATH: z.string().default('./config.yaml').describe('Configuration file that names the agent.'),
   DATABASE_URL: z
     .string()
     .startsWith('sqlite:///', 'must start with sqlite:/// (PostgreSQL is not supported by this version)')
     .default('sqlite:///./data/service.db')
-    .describe("The server's own database."),
+    .describe("The server's own database: a file, relative to the working directory (four slashes: absolute)."),
   SERVICE_ADMIN_AUTH_MODE: z
     .literal('none', 'must be none: password and sso are not supported by this version')
     .default('none')
-    .describe('Who may administer. none is for a laptop: it answers loopback callers.'),
-  SERVICE_ALLOW_OPEN_ADMIN: flag.default(false).describe('Allow mode none on an address others can reach.'),
-  SERVICE_ALLOWED_HOSTS: list
+    .describe("Who may administer. Only none is there yet, which is for a laptop: it asks nobody's name."),
+  SERVICE_ALLOW_OPEN_ADMIN: flag
+    .default(false)
+    .describe('Allow mode none on an address that other machines can reach: true or false.'),
+  SERVICE_ALLOWED_HOSTS: list(
+    /^[a-z0-9._-]+(?::\d+)?$|^\[[0-9a-f:]+\](?::\d+)?$/,
+    'must be host names such as agent.example.org, separated by commas, without http:// or a path',
+  )
     .default([])
     .describe('Host names, besides loopback ones, the server answers to in mode none. Comma-separated.'),
-  SERVICE_CORS_ORIGINS: list
+  SERVICE_CORS_ORIGINS: list(
+    /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#*]+$/,
+    'must be origins such as https://chat.example.org, separated by commas, without a path and without *',
+  )
     .default([])
     .describe('Origins whose pages may call the server, with credentials. Comma-separated.'),
   SERVICE_RELOAD_TOKEN: z
     .string()
     .min(16, 'must have at least 16 characters')
     .optional()
-    .describe('Bearer token that allows POST /reload from another machine.'),
+    .describe('Bearer token that allows POST /reload from another machine; 16 characters or more.'),
   SERVICE_UI_DIR: z.string().optional().describe('Folder with an index.html, served at /.'),
   SERVICE_MANAGER_HOST: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()
-    .describe('Manager to fetch the configuration from.'),
+    .describe('Manager to fetch the configuration from, with `agent serve --source manager`: an http or https URL.'),
   SERVICE_AGENT_API_KEY: z.string().optional().describe('Key this agent has at the manager.'),
-  SERVICE_DRAIN_TIMEOUT_SECONDS: wholeNumber('seconds', 0, 3600)
+  SERVICE_DRAIN_TIMEOUT_SECONDS: wholeNumber(0, 3600, 'seconds')
     .default(30)
-    .describe('How long running streams may go on after a reload or at shutdown.'),
-  SERVICE_RUN_TIMEOUT_SECONDS: wholeNumber('seconds', 0, 86400)
+    .describe('Seconds that running streams may go on after a reload or at shutdown.'),
+  SERVICE_RUN_TIMEOUT_SECONDS: wholeNumber(0, 86400, 'seconds')
     .default(600)
-    .describe('Longest a run may take; 0 for no limit.'),
-  SERVICE_HEARTBEAT_SECONDS: wholeNumber('seconds', 1, 3600)
+    .describe('Seconds that a run may take; 0 for no limit.'),
+  SERVICE_HEARTBEAT_SECONDS: wholeNumber(1, 3600, 'seconds')
     .default(15)
-    .describe('Silence after which a stream sends a comment to keep the connection open.'),
-  SERVICE_STREAM_BUFFER_BYTES: wholeNumber('bytes', 65_536, 1_073_741_824)
+    .describe('Seconds of silence after which a stream sends a comment that keeps the connection open.'),
+  SERVICE_STREAM_BUFFER_BYTES: wholeNumber(65_536, 1_073_741_824, 'bytes')
     .default(4_194_304)
     .describe('Unsent bytes after which a reader that does not read is cut off.'),
-  SERVICE_MAX_BODY_BYTES: wholeNumber('bytes', 1_024, 1_073_741_824)
+  SERVICE_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824, 'bytes')
     .default(10_485_760)
-    .describe('Largest request body.'),
+    .describe('Bytes that a request body may have.'),
   SERVICE_LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
       'must be trace, debug, info, warn, error, fatal or silent',
     )
     .default('info')
-    .describe('Least level that is logged.'),
+    .describe('Least level that is logged: trace, debug, info, warn, error, fatal or silent.'),
 });
 
 /** Settings of one server. */
@@ -93,6 +117,9 @@ const SECRET_SETTINGS: ReadonlySet<string> = new Set<EnvName>([
   'DATABASE_URL',
 ]);
 
+/** Settings that only work together. */
+const MANAGER = ['SERVICE_MANAGER_HOST', 'SERVICE_AGENT_API_KEY'] as const satisfies EnvName[];
+
 /** Why the server does not start: one line per setting, each with its name, the fault and the way to mend it. */
 export class EnvProblem extends Error {
   override name = 'EnvProblem';
@@ -107,26 +134,26 @@ export class EnvProblem extends Error {
 /**
  * Reads the settings out of an environment; an empty value counts as unset.
  *
- * @returns the settings, and warnings about `SERVICE_*` names that are none.
+ * @returns the settings, and warnings about names and combinations that do nothing.
  * @throws EnvProblem with one line per bad value, and for settings that do not go together.
  */
 export function readEnv(variables: Readonly<Record<string, string | undefined>>): { env: Env; warnings: string[] } {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(variables)) {
-    if (value === undefined || value === '') continue;
+    const text = value?.trim();
+    if (text === undefined || text === '') continue;
     const upper = name.toUpperCase();
     // Names are case-insensitive; the exact spelling wins over another.
-    if (name === upper || given[upper] === undefined) given[upper] = value.trim();
+    if (name === upper || given[upper] === undefined) given[upper] = text;
   }
   const parsed = EnvSchema.safeParse(given);
   if (!parsed.success) {
-    throw new EnvProblem(
-      parsed.error.issues.map((issue) => {
-        const name = String(issue.path[0]);
-        const shown = SECRET_SETTINGS.has(name) ? '' : ` "${given[name] ?? ''}"`;
-        return `${name}${shown} ${issue.message}. ${EnvSchema.shape[name as EnvName].description ?? ''}`.trim();
-      }),
-    );
+    const faults = new Map<EnvName, string>();
+    for (const { path, message } of parsed.error.issues) {
+      const name = path[0] as EnvName;
+      if (!faults.has(name)) faults.set(name, message);
+    }
+    throw new EnvProblem([...faults].map(([name, message]) => faultLine(name, given[name] ?? '', message)));
   }
   const env = parsed.data;
   if (!isLoopback(env.SERVICE_HOST) && !env.SERVICE_ALLOW_OPEN_ADMIN) {
@@ -135,8 +162,30 @@ export function readEnv(variables: Readonly<Record<string, string | undefined>>)
         'Set SERVICE_HOST=127.0.0.1, or SERVICE_ALLOW_OPEN_ADMIN=true if something in front of it keeps strangers out.',
     ]);
   }
-  const unknown = Object.keys(given).filter((name) => name.startsWith('SERVICE_') && !(name in EnvSchema.shape));
-  return { env, warnings: unknown.map((name) => `${name} is not a setting of this server and does nothing`) };
+  const warnings = Object.keys(given)
+    .filter((name) => name.startsWith('SERVICE_') && !(name in EnvSchema.shape))
+    .map((name) => `${name} is not a setting of this server and does nothing`);
+  const half = MANAGER.filter((name) => given[name] !== undefined);
+  if (half.length === 1) warnings.push(`${half[0]} does nothing without ${MANAGER.find((name) => name !== half[0])}`);
+  return { env, warnings };
+}
+
+/** One line: which setting, what it is, what it must be, and what to do. */
+function faultLine(name: EnvName, value: string, message: string): string {
+  const shown = SECRET_SETTINGS.has(name) ? '' : ` is ${quoted(value)} but`;
+  const fallback = envDefault(name);
+  return `${name}${shown} ${message}. Correct it, or remove it${fallback === '' ? '' : ` to get ${fallback}`}.`;
+}
+
+/** A value in one line of bearable length, without a password that a URL may carry. */
+function quoted(value: string): string {
+  const text = value.length > 80 ? `${value.slice(0, 80)}…` : value;
+  return JSON.stringify(text.replace(/\/\/[^@/]*@/, '//***@'));
+}
+
+/** What a setting is when unset, in the spelling of the environment; empty for nothing. */
+export function envDefault(name: EnvName): string {
+  return String(EnvSchema.parse({})[name] ?? '');
 }
 
 /** Whether an address or host name only means this machine. */
@@ -160,7 +209,12 @@ export function processVariables(dotenvPath: string): Record<string, string | un
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
       throw new EnvProblem([`${dotenvPath} cannot be read. Mend its permissions, or remove it.`]);
   }
-  // Agent code and provider packages read their keys from the process's environment.
-  for (const [name, value] of Object.entries(fromFile)) process.env[name] ??= value;
+  const taken = new Set(Object.keys(process.env).map((name) => name.toUpperCase()));
+  for (const [name, value] of Object.entries(fromFile)) {
+    // A setting has the same meaning in every spelling, so the environment's wins in any.
+    if (name.toUpperCase() in EnvSchema.shape && taken.has(name.toUpperCase())) continue;
+    // Agent code and provider packages read their keys from the process's environment.
+    process.env[name] ??= value;
+  }
   return process.env;
 }

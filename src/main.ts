@@ -1,11 +1,19 @@
 #!/usr/bin/env node
-import { createProgram } from './cli/program.ts';
-import { EnvProblem } from './env.ts';
+import { checkNode } from './cli/node-version.ts';
+
+const node = checkNode(process.versions.node);
+if (node !== undefined) console.error(node.message);
+if (node?.fatal === true) process.exit(1);
+
+// Imported late: on a Node that is too old these would fail with an error nobody understands.
+const { createProgram } = await import('./cli/program.ts');
+const { EnvProblem } = await import('./env.ts');
+const { Fault } = await import('./cli/fault.ts');
 
 try {
   await createProgram().parseAsync();
 } catch (error) {
-  if (error instanceof EnvProblem) {
+  if (error instanceof EnvProblem || error instanceof Fault) {
     for (const line of error.lines) console.error(line);
   } else {
     console.error(error);

@@ -1,102 +1,106 @@
-import { relative, resolve } from 'node:path';
-import { pino } from 'pino';
+import type { FastifyInstance } from 'fastify';
+import { type Logger, pino } from 'pino';
 import { buildApp } from '../app.ts';
-import { EnvProblem, processVariables, readEnv } from '../env.ts';
-import { agentSource, type ConfigSource, fileSource, managerSource } from '../services/config-source.ts';
-import { createServices } from '../services.ts';
-import { watchAgent } from './watch.ts';
+import { createServices, type Services } from '../services.ts';
+import { sqlitePath } from '../sqlite-driver.ts';
+import { databaseFault, listenFault } from './fault.ts';
+import { greeting } from './greeting.ts';
+import { DEFAULT_PORT, readSettings } from './settings.ts';
+import { chooseSource, type SourceOptions } from './source.ts';
 
 /** What the command line says of the server to start. */
-export interface ServeOptions {
-  /** `path/to/file.ts` or `path/to/file.ts:export`, instead of a configuration file. */
-  agent?: string | undefined;
-  /** Configuration file, before SERVICE_CONFIG_PATH. */
-  config?: string | undefined;
+export interface ServeOptions extends SourceOptions {
   port?: string | undefined;
   host?: string | undefined;
   /** Reload when the agent's files change. */
   watch?: boolean | undefined;
-  /** Engine only: no database file, and nothing remembered unless the configuration says so. */
-  engineOnly?: { source: 'file' | 'manager'; path?: string | undefined } | undefined;
 }
 
 /**
  * Starts the server and keeps it until SIGTERM or SIGINT, which let running streams end first.
  *
  * @returns the address it listens on.
- * @throws EnvProblem for bad settings, and the system's error when the port or the database cannot be had.
+ * @throws EnvProblem or Fault for what the caller can mend.
  */
 export async function serve(options: ServeOptions): Promise<string> {
   const root = process.cwd();
-  const variables = processVariables(resolve(root, '.env'));
-  const { env, warnings } = readEnv({
-    ...variables,
-    ...(options.port !== undefined && { SERVICE_PORT: options.port }),
-    ...(options.host !== undefined && { SERVICE_HOST: options.host }),
-    ...(options.config !== undefined && { SERVICE_CONFIG_PATH: options.config }),
-    ...(options.engineOnly !== undefined && { DATABASE_URL: 'sqlite:///:memory:' }),
+  const { env, variables, warnings } = readSettings({
+    SERVICE_PORT: options.port,
+    SERVICE_HOST: options.host,
+    SERVICE_CONFIG_PATH: options.config ?? options.engineOnly?.path,
+    ...(options.engineOnly !== undefined && { DATABASE_URL: 'sqlite:///:memory:', SERVICE_UI_DIR: '' }),
   });
-  const log = pino({ level: env.SERVICE_LOG_LEVEL });
+  const source = chooseSource(options, env, variables, root);
+  // At a terminal in order with what is printed below; elsewhere without holding up the streams.
+  const log = pino({ level: env.SERVICE_LOG_LEVEL }, pino.destination({ sync: process.stdout.isTTY === true }));
   for (const warning of warnings) log.warn(warning);
 
-  const source = sourceOf(options, env, variables, root);
   const services = await createServices({
     env,
     log,
     root,
     variables,
-    ...(source !== undefined && { source }),
+    source,
     ...(options.engineOnly !== undefined && { defaultCheckpointer: undefined }),
+  }).catch((error: unknown) => {
+    throw databaseFault(error, sqlitePath(env.DATABASE_URL, root));
   });
   const app = await buildApp(services);
+  // Before it listens: whoever sees the address may stop the server at once.
+  const stop = stopOnSignals(app, log);
   await services.configurator.boot();
-  const port = env.SERVICE_PORT ?? services.holder.current?.engine.config.server?.api?.port ?? 8000;
-  const address = await app.listen({ host: env.SERVICE_HOST, port }).catch(async (error: NodeJS.ErrnoException) => {
-    await app.close();
-    if (error.code === 'EADDRINUSE') {
-      throw new EnvProblem([`SERVICE_PORT ${port} is in use by another program. Stop it, or choose another port.`]);
-    }
-    throw error;
-  });
-  const stopWatching = options.watch === true ? await watchAgent(services, root) : undefined;
-
-  let stopping = false;
-  const stop = (signal: NodeJS.Signals): void => {
-    // A second signal does not wait for streams.
-    if (stopping) process.exit(1);
-    stopping = true;
-    log.info({ signal }, 'stopping: running streams may end first');
-    Promise.resolve(stopWatching?.())
-      .then(() => app.close())
-      .then(
-        () => process.exit(0),
-        (err: unknown) => {
-          log.error({ err }, 'the server could not be stopped cleanly');
-          process.exit(1);
-        },
-      );
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  const address = await listen(app, services);
+  if (options.watch === true) {
+    const { watchAgent } = await import('./watch.ts');
+    stop.before(await watchAgent(services, root, options.agent));
+  }
+  if (process.stdout.isTTY) {
+    const { holder, configurator } = services;
+    const agent = holder.current?.engine.agent.name;
+    console.log(greeting({ address, agent, fault: configurator.bootError }));
+  }
   return address;
 }
 
-function sourceOf(
-  options: ServeOptions,
-  env: ReturnType<typeof readEnv>['env'],
-  variables: Record<string, string | undefined>,
-  root: string,
-): ConfigSource | undefined {
-  if (options.agent !== undefined) return agentSource(relative(root, resolve(root, options.agent)));
-  if (options.engineOnly?.source === 'manager') {
-    const { SERVICE_MANAGER_HOST: host, SERVICE_AGENT_API_KEY: key } = env;
-    if (host === undefined || key === undefined) {
-      throw new EnvProblem([
-        'SERVICE_MANAGER_HOST and SERVICE_AGENT_API_KEY must both be set to take the configuration from a manager.',
-      ]);
-    }
-    return managerSource(host, key, variables);
+async function listen(app: FastifyInstance, { env, holder }: Services): Promise<string> {
+  const host = env.SERVICE_HOST;
+  const port = env.SERVICE_PORT ?? holder.current?.engine.config.server?.api?.port ?? DEFAULT_PORT;
+  try {
+    return await app.listen({ host, port });
+  } catch (error) {
+    await app.close();
+    throw listenFault(error, host, port);
   }
-  const path = options.engineOnly?.path ?? options.config;
-  return path === undefined ? undefined : fileSource(resolve(root, path), variables, false);
+}
+
+/** Ends the process when it is told to, or when it can no longer be trusted, after letting running streams end. */
+function stopOnSignals(app: FastifyInstance, log: Logger): { before(task: () => Promise<void>): void } {
+  const tasks: (() => Promise<void>)[] = [];
+  let stopping = false;
+  const stop = async (code: number): Promise<void> => {
+    stopping = true;
+    try {
+      for (const task of tasks) await task();
+      await app.close();
+      process.exit(code);
+    } catch (err) {
+      log.error({ err }, 'the server could not be stopped cleanly');
+      process.exit(1);
+    }
+  };
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, (signal) => {
+      // A second signal does not wait for streams.
+      if (stopping) process.exit(1);
+      log.info({ signal }, 'stopping: running streams may end first');
+      void stop(0);
+    });
+  }
+  // Agent code runs in this process. A promise it forgot to await must not end everybody's streams.
+  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise was rejected and nobody handled it'));
+  process.on('uncaughtException', (err) => {
+    log.fatal({ err }, 'an error was thrown outside any run; stopping');
+    if (!stopping) void stop(1);
+  });
+  return { before: (task) => void tasks.push(task) };
 }

@@ -49,6 +49,7 @@ export function createHolder(options: {
 }): EngineHolder {
   let slot: Slot | undefined;
   let generation = 0;
+  let closed = false;
   const draining = new Set<Promise<void>>();
 
   const idle = (old: Slot, timeoutMs: number): Promise<void> =>
@@ -104,11 +105,17 @@ export function createHolder(options: {
       generation += 1;
       slot = { engine, generation, leases: new Set(), onIdle: undefined };
       drain(old);
+      // A reload that was under way when the server closed: nobody is to use what it built.
+      if (closed) {
+        drain(slot);
+        slot = undefined;
+      }
     },
     async close() {
+      closed = true;
       drain(slot);
       slot = undefined;
-      await Promise.all(draining);
+      while (draining.size > 0) await Promise.all(draining);
     },
   };
 }

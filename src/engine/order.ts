@@ -1,4 +1,5 @@
 import { type Emit, type Event, EventType } from './events.ts';
+import { createOwners } from './owners.ts';
 
 /** The order checker of one run: everything the client sees passes {@link OrderGuard.emit}. */
 export interface OrderGuard {
@@ -10,9 +11,6 @@ export interface OrderGuard {
   readonly streaming: boolean;
 }
 
-type Owner = string | undefined;
-type Attributed = Event & { subagentRunId?: string };
-
 /**
  * Holds a run's events to the order rules a client enforces (ag-ui contract, section 8), so that a careless agent
  * costs a log line and never a stream.
@@ -21,48 +19,45 @@ type Attributed = Event & { subagentRunId?: string };
  * @param onViolation hears of each event that had to be mended or dropped.
  */
 export function createOrderGuard(deliver: Emit, onViolation: (rule: string, event: Event) => void): OrderGuard {
-  // What is open, by id, with the sub-agent it belongs to.
-  const texts = new Map<string, Owner>();
-  const toolCalls = new Map<string, Owner>();
-  const reasoningSpans = new Map<string, Owner>();
-  const reasoningMessages = new Map<string, Owner>();
+  const texts = new Set<string>();
+  const toolCalls = new Set<string>();
+  const reasoningSpans = new Set<string>();
+  const reasoningMessages = new Set<string>();
   const subagents = new Set<string>();
   // A step is named once at a time; a second start of the same name (a fan-out) only deepens it.
-  const steps = new Map<string, { stepName: string; owner: Owner; depth: number }>();
+  const steps = new Map<string, { stepName: string; subagentRunId: string | undefined; depth: number }>();
+  const owners = createOwners();
   const seenSubagents = new Set<string>();
   let phase: 'idle' | 'running' | 'ended' = 'idle';
 
-  const open = (entities: Map<string, Owner>, id: string, event: Attributed): void => {
-    if (entities.has(id)) return onViolation('already open', event);
-    entities.set(id, event.subagentRunId);
+  const open = (set: Set<string>, id: string, event: Event): void => {
+    if (set.has(id)) return onViolation('already open', event);
+    set.add(id);
     deliver(event);
   };
-  const within = (entities: Map<string, Owner>, id: string, event: Attributed): void => {
-    if (!entities.has(id)) return onViolation('not open', event);
-    deliver(attributed(event, entities.get(id)));
+  const within = (set: Set<string>, id: string, event: Event): void => {
+    if (!set.has(id)) return onViolation('not open', event);
+    deliver(event);
   };
-  const close = (entities: Map<string, Owner>, id: string, event: Attributed): void => {
-    if (!entities.has(id)) return onViolation('not open', event);
-    deliver(attributed(event, entities.get(id)));
-    entities.delete(id);
+  const close = (set: Set<string>, id: string, event: Event): void => {
+    if (!set.delete(id)) return onViolation('not open', event);
+    deliver(event);
   };
 
-  const emit: Emit = (event) => {
-    if (phase !== 'running' && event.type !== EventType.RUN_STARTED && event.type !== EventType.RUN_ERROR) {
-      return onViolation(phase === 'ended' ? 'run has ended' : 'run has not started', event);
+  const emit: Emit = (sent) => {
+    if (phase !== 'running' && sent.type !== EventType.RUN_STARTED && sent.type !== EventType.RUN_ERROR) {
+      return onViolation(phase === 'ended' ? 'run has ended' : 'run has not started', sent);
     }
+    const event = owners.settle(sent);
+    if (event !== sent) onViolation('belongs to another sub-agent', sent);
     switch (event.type) {
       case EventType.TEXT_MESSAGE_CONTENT:
         // Clients before 1.0 reject an empty delta, and it says nothing.
         if (event.delta === '') return;
         if (!texts.has(event.messageId)) {
           onViolation('not open', event);
-          emit(
-            attributed(
-              { type: EventType.TEXT_MESSAGE_START, messageId: event.messageId, role: 'assistant' },
-              event.subagentRunId,
-            ),
-          );
+          const { messageId, subagentRunId } = event;
+          emit({ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', ...owner(subagentRunId) });
         }
         return within(texts, event.messageId, event);
       case EventType.TEXT_MESSAGE_START:
@@ -95,7 +90,7 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
           step.depth += 1;
           return;
         }
-        steps.set(key, { stepName: event.stepName, owner: event.subagentRunId, depth: 1 });
+        steps.set(key, { stepName: event.stepName, subagentRunId: event.subagentRunId, depth: 1 });
         return deliver(event);
       }
       case EventType.STEP_FINISHED: {
@@ -142,25 +137,17 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
   };
 
   const closeOpen = (): void => {
-    for (const [toolCallId, owner] of toolCalls) {
-      deliver(attributed({ type: EventType.TOOL_CALL_END, toolCallId }, owner));
-    }
-    for (const [messageId, owner] of texts) {
-      deliver(attributed({ type: EventType.TEXT_MESSAGE_END, messageId }, owner));
-    }
-    for (const [messageId, owner] of reasoningMessages) {
-      deliver(attributed({ type: EventType.REASONING_MESSAGE_END, messageId }, owner));
-    }
-    for (const [messageId, owner] of reasoningSpans) {
-      deliver(attributed({ type: EventType.REASONING_END, messageId }, owner));
-    }
-    for (const { stepName, owner } of [...steps.values()].reverse()) {
-      deliver(attributed({ type: EventType.STEP_FINISHED, stepName }, owner));
+    for (const toolCallId of toolCalls) deliver({ type: EventType.TOOL_CALL_END, toolCallId });
+    for (const messageId of texts) deliver({ type: EventType.TEXT_MESSAGE_END, messageId });
+    for (const messageId of reasoningMessages) deliver({ type: EventType.REASONING_MESSAGE_END, messageId });
+    for (const messageId of reasoningSpans) deliver({ type: EventType.REASONING_END, messageId });
+    for (const { stepName, subagentRunId } of [...steps.values()].reverse()) {
+      deliver({ type: EventType.STEP_FINISHED, stepName, ...owner(subagentRunId) });
     }
     for (const subagentRunId of [...subagents].reverse()) {
       deliver({ type: EventType.SUBAGENT_FINISHED, subagentRunId });
     }
-    for (const entities of [toolCalls, texts, reasoningMessages, reasoningSpans, subagents, steps]) entities.clear();
+    for (const set of [toolCalls, texts, reasoningMessages, reasoningSpans, subagents, steps]) set.clear();
   };
 
   return {
@@ -172,11 +159,8 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
   };
 }
 
-/** Says whose an event is. What goes on or ends belongs to whoever began it, whatever its sender thinks. */
-function attributed<T extends Attributed>(event: T, owner: Owner): Event {
-  if (event.subagentRunId === owner) return event;
-  const { subagentRunId: _wrong, ...rest } = event;
-  return (owner === undefined ? rest : { ...rest, subagentRunId: owner }) as Event;
+function owner(subagentRunId: string | undefined): { subagentRunId?: string } {
+  return subagentRunId === undefined ? {} : { subagentRunId };
 }
 
 function stepKey({ stepName, subagentRunId }: { stepName: string; subagentRunId?: string }): string {

@@ -82,6 +82,8 @@ export async function runAgent(
     const outcome = await untilAborted(work, signal);
     signal.throwIfAborted();
     guard.emit({ type: EventType.RUN_FINISHED, threadId, runId, ...finish(input, outcome) });
+    // It may be the event that cannot be encoded.
+    signal.throwIfAborted();
     return { status: outcome.interrupts.length > 0 ? 'interrupted' : 'finished' };
   } catch (error) {
     const failure = asFailure(error, signal);

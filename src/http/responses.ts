@@ -50,6 +50,19 @@ export function errorResponses<Status extends keyof typeof BODIES>(...statuses: 
   return Object.fromEntries(statuses.map((status) => [status, BODIES[status]])) as Pick<typeof BODIES, Status>;
 }
 
+/** A successful answer of a route, for its schema. */
+export function answer<Schema extends z.ZodType>(schema: Schema, description: string) {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+/** The header that says who calls, for a route's schema. Read by `plugins/user.ts`, which never rejects it. */
+export const userHeader = z.looseObject({
+  'x-service-user-id': z
+    .unknown()
+    .optional()
+    .meta({ type: 'string', description: 'Id of the user who calls. Sessions are kept apart by it.' }),
+});
+
 /** A stream of AG-UI events, for a route's schema. */
 export const eventStreamResponse = {
   description: 'AG-UI events, one `data:` frame each',

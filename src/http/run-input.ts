@@ -10,6 +10,11 @@ export const RunAgentInput = RunAgentInputSchema.extend({
   runId: z.string().min(1).max(512),
 }).meta({ id: 'RunAgentInput' });
 
+/** Examples for the OpenAPI document; zod leaves them out of an input schema that fills in defaults. */
+export const RUN_INPUT_EXAMPLES = [
+  { threadId: 'th-1', runId: 'run-1', messages: [{ id: 'u1', role: 'user', content: 'Hello' }] },
+];
+
 /** Hook that runs {@link normaliseRunInput} before a run's body is checked. */
 export async function normaliseRunBody(request: FastifyRequest): Promise<void> {
   request.body = normaliseRunInput(request.body);

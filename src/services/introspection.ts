@@ -21,7 +21,20 @@ export const CapabilitiesResponse = z
     history: z.object({ canList: z.boolean(), canGet: z.boolean() }).nullable(),
     agui: JsonObject.describe("AG-UI 1.0's AgentCapabilities."),
   })
-  .meta({ id: 'Capabilities' });
+  .meta({
+    id: 'Capabilities',
+    examples: [
+      {
+        version: '1',
+        framework: 'LANGGRAPH',
+        capabilities: { streaming: true, history: true, thread_id: true },
+        input: { mode: 'chat', schema: null },
+        output: { mode: 'text', schema: null },
+        history: { canList: true, canGet: true },
+        agui: { identity: { name: 'desk', type: 'langgraph' }, transport: { streaming: true } },
+      },
+    ],
+  });
 
 /** Tells what the running agent is. Every method throws Problem `agent_not_ready` without one. */
 export interface Introspection {

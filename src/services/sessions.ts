@@ -17,7 +17,18 @@ export const SessionSummary = z
     threadId: z.string().nullable(),
     preview: z.string().nullable().describe('Beginning of the first user text.'),
   })
-  .meta({ id: 'SessionSummary' });
+  .meta({
+    id: 'SessionSummary',
+    examples: [
+      {
+        id: 'th-1',
+        lastUpdateTime: 1767225600.25,
+        userId: 'ana@example.org',
+        threadId: 'th-1',
+        preview: 'When is the next train to Lyon?',
+      },
+    ],
+  });
 export type SessionSummary = z.infer<typeof SessionSummary>;
 
 /** A session with its text messages. */
@@ -36,7 +47,21 @@ export const SessionDetail = z
       }),
     ),
   })
-  .meta({ id: 'SessionDetail' });
+  .meta({
+    id: 'SessionDetail',
+    examples: [
+      {
+        id: 'th-1',
+        lastUpdateTime: 1767225600.25,
+        userId: 'ana@example.org',
+        threadId: 'th-1',
+        messages: [
+          { id: 'u1', role: 'user', content: 'When is the next train to Lyon?', timestamp: null },
+          { id: 'a2', role: 'assistant', content: 'At 14:02.', timestamp: null },
+        ],
+      },
+    ],
+  });
 export type SessionDetail = z.infer<typeof SessionDetail>;
 
 /** Reads past conversations for their owner. */

@@ -86,6 +86,27 @@ export const AgentGraph = z
     nodes: z.array(AgentGraphNode),
     edges: z.array(AgentGraphEdge),
   })
-  .meta({ id: 'AgentGraph' });
+  .meta({
+    id: 'AgentGraph',
+    examples: [
+      {
+        format_version: '1',
+        metadata: { framework: 'LANGGRAPH', agent_name: 'desk', root_id: 'node:__start__', warnings: [] },
+        nodes: [
+          {
+            kind: 'agent',
+            id: 'node:__start__',
+            name: '__start__',
+            agent_kind: 'custom',
+            is_root: true,
+            description: null,
+            model: null,
+            loop_max_iterations: null,
+          },
+        ],
+        edges: [],
+      },
+    ],
+  });
 /** One agent's graph. */
 export type AgentGraph = z.infer<typeof AgentGraph>;

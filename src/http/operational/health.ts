@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { packageVersion } from '../../package-info.ts';
+import { answer } from '../responses.ts';
 
 const HealthResponse = z
   .object({
@@ -27,6 +28,14 @@ const HealthResponse = z
     ],
   });
 
+const INFO = {
+  message: 'Agent engine is running',
+  version: packageVersion,
+  docs: '/docs',
+  health: '/health',
+  agent_endpoints: { run: '/agent/run', invoke: '/agent/invoke', stream: '/agent/stream' },
+};
+
 const InfoResponse = z
   .object({
     message: z.string(),
@@ -35,15 +44,7 @@ const InfoResponse = z
     health: z.string(),
     agent_endpoints: z.object({ run: z.string(), invoke: z.string(), stream: z.string() }),
   })
-  .meta({ id: 'EngineInfo' });
-
-const INFO: z.infer<typeof InfoResponse> = {
-  message: 'Agent engine is running',
-  version: packageVersion,
-  docs: '/docs',
-  health: '/health',
-  agent_endpoints: { run: '/agent/run', invoke: '/agent/invoke', stream: '/agent/stream' },
-};
+  .meta({ id: 'EngineInfo', examples: [INFO] });
 
 /** How the server is and what it is (runtime contract, section 9). Open to everybody. */
 export async function healthRoutes(app: FastifyInstance): Promise<void> {
@@ -57,7 +58,10 @@ export async function healthRoutes(app: FastifyInstance): Promise<void> {
         summary: 'Whether the server and its agent are up',
         description: 'Always 200, unless `strict=1` asks for 503 while no agent is ready.',
         querystring: z.object({ strict: z.enum(['0', '1', 'true', 'false']).optional() }),
-        response: { 200: HealthResponse, 503: HealthResponse },
+        response: {
+          200: answer(HealthResponse, 'How the server is'),
+          503: answer(HealthResponse, 'No agent is ready'),
+        },
       },
     },
     async (request, reply) => {
@@ -82,7 +86,7 @@ export async function healthRoutes(app: FastifyInstance): Promise<void> {
       schema: {
         tags: ['Observability'],
         summary: 'What this server is and where its routes are',
-        response: { 200: InfoResponse },
+        response: { 200: answer(InfoResponse, 'The server') },
       },
     },
     async () => INFO,
@@ -96,7 +100,9 @@ export async function healthRoutes(app: FastifyInstance): Promise<void> {
         tags: ['Auth & SSO'],
         summary: 'Whether and how users sign on',
         description: 'For the login page of a UI.',
-        response: { 200: z.object({ enabled: z.boolean() }).meta({ examples: [{ enabled: false }] }) },
+        response: {
+          200: answer(z.object({ enabled: z.boolean() }).meta({ examples: [{ enabled: false }] }), 'The rules'),
+        },
       },
     },
     async () => ({ enabled: false }),

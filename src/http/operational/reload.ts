@@ -4,7 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { isLoopback } from '../../env.ts';
 import { problem } from '../../problems.ts';
-import { errorResponses } from '../responses.ts';
+import { answer, errorResponses } from '../responses.ts';
 
 /** Decides who may reload: throws to deny, whatever error it likes. */
 export type ReloadAuth = (request: FastifyRequest) => void | Promise<void>;
@@ -33,7 +33,7 @@ export async function reloadRoutes(app: FastifyInstance, options: { reloadAuth: 
           'Reads the configuration and the agent code again, builds the new agent, then swaps it in. Runs under way ' +
           'finish on the old agent. If anything fails the old agent keeps serving.',
         body: ReloadRequest,
-        response: { 200: ReloadResponse, ...errorResponses(403, 415, 422) },
+        response: { 200: answer(ReloadResponse, 'The new agent is live'), ...errorResponses(403, 413, 415, 422) },
       },
     },
     async (request) => {

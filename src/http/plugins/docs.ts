@@ -6,6 +6,8 @@ import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { packageRoot, packageVersion } from '../../package-info.ts';
+import { RUN_INPUT_EXAMPLES } from '../run-input.ts';
+import { tidyOpenApi } from './openapi-tidy.ts';
 
 const ASSETS = join(packageRoot, 'src/http/assets');
 
@@ -33,16 +35,14 @@ export const docs = fp(async (app: FastifyInstance) => {
       tags: TAGS,
     },
     transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
+    transformObject: (document) =>
+      tidyOpenApi(jsonSchemaTransformObject(document), { RunAgentInput: RUN_INPUT_EXAMPLES }),
   });
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: DOCS_POLICY });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   app.get('/redoc', { schema: { hide: true } }, async (_request, reply) => {
     // Redoc would fetch a logo from its makers' host; the policy keeps the page to this server.
-    reply.header(
-      'Content-Security-Policy',
-      "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src blob:",
-    );
+    reply.header('Content-Security-Policy', DOCS_POLICY);
     return reply.type('text/html; charset=utf-8').send(REDOC_PAGE);
   });
   app.get('/redoc/redoc.standalone.js', { schema: { hide: true } }, async (_request, reply) => {
@@ -53,6 +53,10 @@ export const docs = fp(async (app: FastifyInstance) => {
       .send(await readFile(join(ASSETS, 'redoc.standalone.js')));
   });
 });
+
+/** Both pages style themselves in place; everything else comes from this server. */
+const DOCS_POLICY =
+  "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src blob:";
 
 const REDOC_PAGE = `<!doctype html>
 <html lang="en">

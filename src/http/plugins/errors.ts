@@ -9,15 +9,19 @@ import { Problem, type ProblemDetail, problem } from '../../problems.ts';
  * logged under the request's id, which the answer carries as `X-Request-Id`.
  */
 export const errors = fp(async (app: FastifyInstance) => {
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    const known = error instanceof Problem ? error : translate(error, request);
-    if (known === undefined) request.log.error({ err: error }, 'unhandled error');
-    else if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer');
-    else if (known.status >= 500) request.log.warn({ err: known }, known.message);
-    return send(known ?? problem('internal_error'), request, reply);
-  });
+  app.setErrorHandler(sendProblem);
   app.setNotFoundHandler((request, reply) => send(problem('not_found'), request, reply));
 });
+
+/** Answers any error that was thrown. */
+export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const known = error instanceof Problem ? error : translate(error as FastifyError, request);
+  if (known === undefined) request.log.error({ err: error }, 'unhandled error');
+  else if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer');
+  else if (known.status >= 500) request.log.warn({ err: known }, known.message);
+  reply.header('X-Request-Id', request.id);
+  return send(known ?? problem('internal_error'), request, reply);
+}
 
 function send(known: Problem, request: FastifyRequest, reply: FastifyReply) {
   return reply
@@ -51,7 +55,8 @@ function translate(error: FastifyError, request: FastifyRequest): Problem | unde
       return flattenIssue(issue).map((fault) => {
         const loc = [place, ...fault.path.filter((part) => typeof part !== 'symbol')];
         // A union told apart by a member does not say that the member is absent.
-        const absent = fault.code === 'invalid_union' && valueAt(request, loc) === undefined;
+        const given = valueAt(request, loc);
+        const absent = loc.length === 1 ? given == null : fault.code === 'invalid_union' && given === undefined;
         return absent
           ? { loc, msg: 'Field required', type: 'missing' }
           : { loc, msg: describeIssue(fault), type: issueType(fault) };
@@ -65,7 +70,6 @@ function translate(error: FastifyError, request: FastifyRequest): Problem | unde
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return problem('unsupported_media_type');
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
-    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return problem('validation_failed', {
         details: [{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }],

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { EventType, type RunAgentInput } from '../../engine/events.ts';
 import { problem } from '../../problems.ts';
 import { encodeLegacy } from '../legacy-events.ts';
-import { errorResponses, eventStreamResponse } from '../responses.ts';
+import { answer, errorResponses, eventStreamResponse, userHeader } from '../responses.ts';
 import { streamRun } from '../stream-run.ts';
 import { DEPRECATED } from './run.ts';
 
@@ -28,8 +28,9 @@ export async function deprecatedRoutes(app: FastifyInstance): Promise<void> {
         summary: 'Ask the agent and wait for its answer (deprecated)',
         description: 'Use `POST /agent/run`. Removal is planned for 0.7.',
         deprecated: true,
+        headers: userHeader,
         body: ChatRequest,
-        response: { 200: ChatResponse, ...errorResponses(403, 404, 413, 415, 422, 500, 503) },
+        response: { 200: answer(ChatResponse, 'The answer'), ...errorResponses(403, 404, 413, 415, 422, 500, 503) },
       },
     },
     async (request, reply) => {
@@ -54,6 +55,7 @@ export async function deprecatedRoutes(app: FastifyInstance): Promise<void> {
         summary: 'Ask the agent and stream its answer (deprecated)',
         description: 'Streams the events of `POST /agent/run`, which replaces it, in the older snake_case form.',
         deprecated: true,
+        headers: userHeader,
         body: ChatRequest,
         response: { 200: eventStreamResponse, ...errorResponses(403, 404, 413, 415, 422, 503) },
       },

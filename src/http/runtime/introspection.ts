@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { AgentGraph } from '../../engine/drawing/agent-graph.ts';
 import { CapabilitiesResponse } from '../../services/introspection.ts';
-import { errorResponses } from '../responses.ts';
+import { answer, errorResponses } from '../responses.ts';
 
 const ConfigResponse = z
   .object({ config: z.object({ type: z.string(), config: z.record(z.string(), z.unknown()) }) })
@@ -37,7 +37,7 @@ export async function introspectionRoutes(app: FastifyInstance): Promise<void> {
         tags: ['Runtime'],
         summary: 'What the agent can do',
         description: 'Descriptor by which a UI sets itself up.',
-        response: { 200: CapabilitiesResponse, ...errorResponses(503) },
+        response: { 200: answer(CapabilitiesResponse, 'The descriptor'), ...errorResponses(503) },
       },
     },
     () => introspection.capabilities(),
@@ -49,7 +49,7 @@ export async function introspectionRoutes(app: FastifyInstance): Promise<void> {
         tags: ['Agent Configuration'],
         summary: 'The running configuration of the agent',
         description: 'The agent block after defaults. Secrets are masked.',
-        response: { 200: ConfigResponse, ...errorResponses(503) },
+        response: { 200: answer(ConfigResponse, 'The configuration'), ...errorResponses(503) },
       },
     },
     () => introspection.config(),
@@ -61,7 +61,7 @@ export async function introspectionRoutes(app: FastifyInstance): Promise<void> {
         tags: ['Agent Configuration'],
         summary: "The agent's structure",
         description: 'Nodes and edges, in one form for every framework.',
-        response: { 200: AgentGraph, ...graphErrors },
+        response: { 200: answer(AgentGraph, 'Nodes and edges'), ...graphErrors },
       },
     },
     () => introspection.graph(),
@@ -73,7 +73,10 @@ export async function introspectionRoutes(app: FastifyInstance): Promise<void> {
         tags: ['Agent Configuration'],
         summary: "The agent's structure as a Mermaid diagram",
         response: {
-          200: z.object({ mermaid: z.string() }).meta({ examples: [{ mermaid: 'graph TD\n…' }] }),
+          200: answer(
+            z.object({ mermaid: z.string() }).meta({ examples: [{ mermaid: 'graph TD\n…' }] }),
+            'Mermaid source',
+          ),
           ...graphErrors,
         },
       },
@@ -87,7 +90,10 @@ export async function introspectionRoutes(app: FastifyInstance): Promise<void> {
         tags: ['Agent Configuration'],
         summary: "The agent's structure as text",
         response: {
-          200: z.object({ ascii: z.string() }).meta({ examples: [{ ascii: 'LANGGRAPH: desk\n…' }] }),
+          200: answer(
+            z.object({ ascii: z.string() }).meta({ examples: [{ ascii: 'LANGGRAPH: desk\n…' }] }),
+            'The drawing',
+          ),
           ...graphErrors,
         },
       },

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { RunAgentInput as RunInput } from '../../engine/events.ts';
-import { errorResponses, eventStreamResponse } from '../responses.ts';
+import { errorResponses, eventStreamResponse, userHeader } from '../responses.ts';
 import { normaliseRunBody, RunAgentInput } from '../run-input.ts';
 import { streamRun } from '../stream-run.ts';
 
@@ -18,6 +18,7 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
         description:
           'Runs the agent once on a thread and streams AG-UI events as server-sent events. The stream starts with ' +
           'RUN_STARTED and ends with exactly one RUN_FINISHED or RUN_ERROR. Closing the connection does not stop the run.',
+        headers: userHeader,
         body: RunAgentInput,
         response: { 200: eventStreamResponse, ...errorResponses(403, 404, 413, 415, 422, 503) },
       },
@@ -33,6 +34,7 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
         summary: 'Run the agent (deprecated)',
         description: 'The same as `POST /agent/run`, which replaces it.',
         deprecated: true,
+        headers: userHeader,
         body: RunAgentInput,
         response: { 200: eventStreamResponse, ...errorResponses(403, 404, 413, 415, 422, 503) },
       },

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { SessionDetail, SessionSummary } from '../../services/sessions.ts';
-import { errorResponses } from '../responses.ts';
+import { answer, errorResponses, userHeader } from '../responses.ts';
 
 /** The caller's past conversations (runtime contract, section 6). */
 export async function sessionRoutes(app: FastifyInstance): Promise<void> {
@@ -14,7 +14,8 @@ export async function sessionRoutes(app: FastifyInstance): Promise<void> {
         tags: ['Runtime'],
         summary: "List the caller's sessions",
         description: 'At most 200, newest first. `X-Service-User-Id` says whose.',
-        response: { 200: z.array(SessionSummary), ...errorResponses(501, 503) },
+        headers: userHeader,
+        response: { 200: answer(z.array(SessionSummary), 'The sessions'), ...errorResponses(501, 503) },
       },
     },
     (request) => app.services.sessions.list(request.userId),
@@ -26,8 +27,9 @@ export async function sessionRoutes(app: FastifyInstance): Promise<void> {
         tags: ['Runtime'],
         summary: 'Read one session',
         description: 'The text messages of a session; 404 when it is unknown or belongs to somebody else.',
+        headers: userHeader,
         params: z.object({ session_id: z.string() }),
-        response: { 200: SessionDetail, ...errorResponses(404, 422, 501, 503) },
+        response: { 200: answer(SessionDetail, 'The session'), ...errorResponses(404, 422, 501, 503) },
       },
     },
     (request) => app.services.sessions.get(request.params.session_id, request.userId),

@@ -30,6 +30,8 @@ function openInterrupts(state: ThreadState | undefined): RawInterrupt[] {
 /** Whether a thread with no open question has stopped at one of the graph's breakpoints. */
 function isAtBreakpoint(graph: CompiledGraph, state: ThreadState | undefined): state is ThreadState {
   if (state === undefined || state.next.length === 0) return false;
+  // A node that failed is not a pause: the client has seen the error and may go on with something else.
+  if (state.tasks.some((task) => task.error !== undefined)) return false;
   const { interruptBefore: before, interruptAfter: after } = graph as {
     interruptBefore?: unknown;
     interruptAfter?: unknown;
