@@ -13,7 +13,7 @@ import { Translator } from './translator.ts';
 
 /** The parts of the agent's own copies of LangGraph and LangChain that the adapter has to build things with. */
 export interface AgentPackages {
-  Command: new (fields: { resume: unknown }) => object;
+  Command: new (fields: { resume: unknown; update?: { messages: object[] } }) => object;
   messages: MessageClasses;
 }
 
@@ -105,7 +105,9 @@ function extraKeys(graph: CompiledGraph): string[] {
 function graphInput(plan: Exclude<RunPlan, { kind: 'ask-again' | 'abandon' }>, packages: AgentPackages) {
   if (plan.kind === 'start') return plan.input;
   // After a breakpoint LangGraph goes on with no input; a question is answered with a command.
-  return plan.kind === 'continue' ? null : new packages.Command({ resume: plan.value });
+  if (plan.kind === 'continue') return null;
+  const { value, messages } = plan;
+  return new packages.Command({ resume: value, ...(messages.length > 0 && { update: { messages } }) });
 }
 
 /**

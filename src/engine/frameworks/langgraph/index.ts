@@ -63,6 +63,12 @@ function compile(
       `Agent ${config.graph_definition} is not a LangGraph graph: export a graph, or a function that returns one.`,
     );
   }
+  // Graphs of the functional API have no state schema by which a conversation could be put in.
+  if (!('builder' in graph)) {
+    throw new BuildProblem(
+      `Agent ${config.graph_definition} is built with entrypoint(), which cannot be hosted: export a StateGraph.`,
+    );
+  }
   const hasOwn = graph.checkpointer !== undefined;
   // Set, not recompiled: what the author compiled in (interrupts, store, name) stays. The module was evaluated for
   // this engine alone, so no other engine sees the change.

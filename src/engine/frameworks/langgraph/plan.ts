@@ -13,8 +13,8 @@ import { type CompiledGraph, isMessage, type ThreadState } from './shapes.ts';
 export type RunPlan =
   /** Start with new input, from the newest checkpoint or from an earlier one (`checkpointId`). */
   | { kind: 'start'; input: Record<string, unknown>; checkpointId?: string }
-  /** Answer what the graph asked. */
-  | { kind: 'resume'; value: unknown }
+  /** Answer what the graph asked; `messages` came with the answer and join the conversation first. */
+  | { kind: 'resume'; value: unknown; messages: BaseMessage[] }
   /** Go on after a breakpoint. */
   | { kind: 'continue' }
   /** The client cancelled a breakpoint: what was to come next does not. */
@@ -72,8 +72,12 @@ export async function planRun(
   const raw = atBreakpoint ? [breakpointInterrupt(state)] : questions;
   const open = toInterrupts(raw);
   const resume = resumeValue(input, open, Date.now());
+  const stored = storedMessages(state);
+  const toMessages = (fresh: Message[]): BaseMessage[] =>
+    fresh.map((message) => toLangChain(message, classes)).filter((message) => message !== undefined);
   if (resume !== undefined) {
-    if (!atBreakpoint) return { kind: 'resume', value: resume.value };
+    const messages = schemas.structuredInput === null ? toMessages(findNews(input, stored).fresh) : [];
+    if (!atBreakpoint) return { kind: 'resume', value: resume.value, messages };
     const cancelled = input.resume?.some((entry) => entry.status === 'cancelled') === true;
     return { kind: cancelled ? 'abandon' : 'continue' };
   }
@@ -82,7 +86,6 @@ export async function planRun(
     if (open.length > 0) return { kind: 'ask-again', raw, interrupts: open };
     return { kind: 'start', input: structuredInput(input, schemas.structuredInput) };
   }
-  const stored = storedMessages(state);
   const news = findNews(input, stored);
   if (open.length > 0) {
     if (news.fresh.length === 0) return { kind: 'ask-again', raw, interrupts: open };
@@ -93,9 +96,7 @@ export async function planRun(
   }
   const checkpointId =
     news.forkBefore === undefined ? undefined : await checkpointBefore(graph, input.threadId, news.forkBefore);
-  const messages = news.fresh
-    .map((message) => toLangChain(message, classes))
-    .filter((message) => message !== undefined);
+  const messages = toMessages(news.fresh);
   return {
     kind: 'start',
     input: { ...stateInput(input, schemas, state), ...(schemas.hasMessages && { messages }) },
