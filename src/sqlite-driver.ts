@@ -11,14 +11,14 @@ export function sqlitePath(url: string, root: string): string {
 /**
  * Opens an SQLite file, making its folder if need be.
  *
- * No one version of the driver runs on every supported Node: 12.x (built for one Node's headers) is right on 20,
- * 13.x (N-API) crashes there and is the one that works on 22 and 24. So both are installed and this picks.
+ * No one version of the driver runs on every supported Node: 13.x needs Node-API 10 (Node 22.14 and later) and crashes
+ * without it, 12.x is built for one Node's headers and crashes on current 24. So both are installed and this picks.
  *
  * @throws the driver's error when the file cannot be opened.
  */
 export async function openSqlite(path: string): Promise<Database.Database> {
-  const nodeMajor = Number(process.versions.node.split('.')[0]);
-  const driver = (await import(nodeMajor >= 22 ? 'better-sqlite3-13' : 'better-sqlite3')) as {
+  const hasNodeApi10 = Number(process.versions.napi) >= 10;
+  const driver = (await import(hasNodeApi10 ? 'better-sqlite3-13' : 'better-sqlite3')) as {
     default: new (path: string) => Database.Database;
   };
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
