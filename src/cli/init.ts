@@ -23,7 +23,9 @@ export async function init(name: string | undefined, options: { port?: string; b
     });
   }
   console.log(`Made ${Object.keys(files).join(', ')} in ${folder}`);
-  if (name !== undefined) console.log(`To serve it another time: cd ${name} && agent-engine serve`);
+  if (name !== undefined) {
+    console.log(`To serve it another time: cd ${/\s/.test(name) ? JSON.stringify(name) : name} && agent-engine serve`);
+  }
 
   process.chdir(folder);
   // Imported late: a refusal above needs none of the server.
