@@ -1,16 +1,8 @@
-import type { AgentGraph } from './drawing/agent-graph.ts';
+import { type AgentGraph, AgentGraphFramework } from './drawing/agent-graph.ts';
 import type { Emit, Interrupt, RunAgentInput, TokenUsage } from './events.ts';
 
 /** The agent frameworks the contract names; the registry in `frameworks/index.ts` says which can run. */
-export const FRAMEWORKS = [
-  'LANGGRAPH',
-  'ADK',
-  'CREWAI',
-  'CUSTOM',
-  'TRANSLATION_AGENT',
-  'CORRECTION_AGENT',
-  'DEEP_RESEARCH_AGENT',
-] as const;
+export const FRAMEWORKS = AgentGraphFramework.options;
 
 export type Framework = (typeof FRAMEWORKS)[number];
 
