@@ -8,6 +8,8 @@ import { greeting } from './greeting.ts';
 import { DEFAULT_PORT, readSettings } from './settings.ts';
 import { chooseSource, type SourceOptions } from './source.ts';
 
+import { releaseYoungGeneration } from './young-generation.ts';
+
 /** What the command line says of the server to start. */
 export interface ServeOptions extends SourceOptions {
   port?: string | undefined;
@@ -50,6 +52,7 @@ export async function serve(options: ServeOptions): Promise<string> {
   const stop = stopOnSignals(app, log);
   await services.configurator.boot();
   const address = await listen(app, services);
+  releaseYoungGeneration();
   if (options.watch === true) {
     const { watchAgent } = await import('./watch.ts');
     stop.before(await watchAgent(services, root, options.agent));

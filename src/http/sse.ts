@@ -59,7 +59,11 @@ export function openEventStream(
     if (state === 'closed' || blockedSince !== undefined || pending === '') return;
     const chunk = pending;
     pending = '';
+    // Left to itself the response holds a write back until every waiting promise has run, and with them the whole run
+    // of a quick agent. Corked by us it goes out when we say.
+    raw.socket?.cork();
     if (!raw.write(chunk)) blockedSince = performance.now();
+    raw.socket?.uncork();
     heartbeat.refresh();
   };
   const finish = (): void => {

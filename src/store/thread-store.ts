@@ -32,24 +32,42 @@ export interface ThreadStore {
 
 /** Makes the thread store of a database. */
 export function createThreadStore({ db, tables: { threads } }: Database): ThreadStore {
+  const { placeholder } = sql;
+  // Prepared once: these run twice in every run of the agent, and building their SQL costs more than running it.
+  const claim = db
+    .insert(threads)
+    .values({
+      id: placeholder('id'),
+      userId: placeholder('userId'),
+      storeId: placeholder('storeId'),
+      title: placeholder('title'),
+      createdAt: placeholder('now'),
+      updatedAt: placeholder('now'),
+    })
+    .onConflictDoUpdate({
+      target: threads.id,
+      set: {
+        storeId: sql`excluded.store_id`,
+        updatedAt: sql`excluded.updated_at`,
+        title: sql`coalesce(${threads.title}, excluded.title)`,
+      },
+      setWhere: eq(threads.userId, sql`excluded.user_id`),
+    })
+    .returning({ id: threads.id })
+    .prepare();
+  const touch = db
+    .update(threads)
+    .set({ updatedAt: sql`${placeholder('now')}` })
+    .where(eq(threads.id, placeholder('id')))
+    .prepare();
   return {
-    async claim({ id, userId, storeId, title, now }) {
-      const rows = await db
-        .insert(threads)
-        .values({ id, userId, storeId, title, createdAt: now, updatedAt: now })
-        .onConflictDoUpdate({
-          target: threads.id,
-          set: { storeId, updatedAt: now, title: sql`coalesce(${threads.title}, excluded.title)` },
-          setWhere: eq(threads.userId, userId),
-        })
-        .returning({ id: threads.id });
+    async claim(thread) {
+      const rows = await claim.execute(thread);
       return rows.length > 0;
     },
     async touch(id, now, untitle) {
-      await db
-        .update(threads)
-        .set({ updatedAt: now, ...(untitle && { title: null }) })
-        .where(eq(threads.id, id));
+      await touch.execute({ id, now });
+      if (untitle) await db.update(threads).set({ title: null }).where(eq(threads.id, id));
     },
     async find(id, userId) {
       const rows = await db
