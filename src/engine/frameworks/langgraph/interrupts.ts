@@ -1,7 +1,7 @@
-import { Ajv } from 'ajv';
 import { RunFailure } from '../../agent.ts';
 import { asText, isRecord } from '../../encode.ts';
 import { type Emit, EventType, type Interrupt, type ResumeEntry, type RunAgentInput } from '../../events.ts';
+import { jsonSchemaFaults } from '../../json-schema.ts';
 
 /** An interrupt as LangGraph reports it. */
 export interface RawInterrupt {
@@ -105,8 +105,7 @@ function checkEntry(entry: ResumeEntry, interrupt: Interrupt | undefined, now: n
 
 function matches(schema: object, payload: unknown): boolean {
   try {
-    // One validator per check: it would keep every schema it has seen, and each interrupt brings a new one.
-    return new Ajv({ strict: false, validateFormats: false }).validate(schema, payload);
+    return jsonSchemaFaults(schema, payload, 'payload') === undefined;
   } catch {
     // A schema the author got wrong must not lock the thread.
     return true;

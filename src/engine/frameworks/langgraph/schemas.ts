@@ -1,8 +1,8 @@
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
-import { Ajv } from 'ajv';
 import { RunFailure } from '../../agent.ts';
 import { isRecord } from '../../encode.ts';
 import type { RunAgentInput } from '../../events.ts';
+import { jsonSchemaFaults } from '../../json-schema.ts';
 import { textOf } from './content.ts';
 import type { CompiledGraph } from './shapes.ts';
 
@@ -66,11 +66,8 @@ export function structuredInput(input: RunAgentInput, schema: JsonSchema): Recor
   } catch {
     throw new RunFailure('VALIDATION_ERROR', 'This agent takes structured input: the last message must be JSON text.');
   }
-  const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, validateSchema: false });
-  // The schema dialect is stated by a URL Ajv would want to load.
-  const { $schema: _dialect, ...plain } = schema;
-  if (!isRecord(data) || !ajv.validate(plain, data)) {
-    const faults = ajv.errorsText(ajv.errors, { dataVar: 'input' });
+  const faults = jsonSchemaFaults(schema, data, 'input');
+  if (faults !== undefined || !isRecord(data)) {
     throw new RunFailure('VALIDATION_ERROR', `The last message does not fit the agent's input schema: ${faults}.`);
   }
   return data;
