@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
-import fastifyStatic from '@fastify/static';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { healthRoutes } from './http/operational/health.ts';
@@ -102,8 +101,9 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
   await app.register(introspectionRoutes);
   await app.register(healthRoutes);
   await app.register(reloadRoutes, { reloadAuth: options.reloadAuth ?? localOrToken(env.SERVICE_RELOAD_TOKEN) });
+  // Imported when there is something to serve: it takes a while.
   if (app.uiDir !== undefined)
-    await app.register(fastifyStatic, { root: app.uiDir, wildcard: true, dotfiles: 'ignore' });
+    await app.register(import('@fastify/static'), { root: app.uiDir, wildcard: true, dotfiles: 'ignore' });
   return app;
 }
 

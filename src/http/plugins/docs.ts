@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { packageRoot, packageVersion } from '../../package-info.ts';
+import { problem } from '../../problems.ts';
 import { RUN_INPUT_EXAMPLES } from '../run-input.ts';
 import { tidyOpenApi } from './openapi-tidy.ts';
 
@@ -38,7 +38,9 @@ export const docs = fp(async (app: FastifyInstance) => {
     transformObject: (document) =>
       tidyOpenApi(jsonSchemaTransformObject(document), { RunAgentInput: RUN_INPUT_EXAMPLES }),
   });
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: DOCS_POLICY });
+  const pages = swaggerPages(app);
+  app.get('/docs', { schema: { hide: true } }, pages);
+  app.get('/docs/*', { schema: { hide: true } }, pages);
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   app.get('/redoc', { schema: { hide: true } }, async (_request, reply) => {
     // Redoc would fetch a logo from its makers' host; the policy keeps the page to this server.
@@ -53,6 +55,25 @@ export const docs = fp(async (app: FastifyInstance) => {
       .send(await readFile(join(ASSETS, 'redoc.standalone.js')));
   });
 });
+
+/** Serves Swagger's pages from a small server of their own, made at the first visit: few visit, and every start waits. */
+function swaggerPages(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  let server: Promise<FastifyInstance> | undefined;
+  const make = async (): Promise<FastifyInstance> => {
+    const { default: swaggerUi } = await import('@fastify/swagger-ui');
+    const inner = Fastify({ routerOptions: { ignoreTrailingSlash: true } });
+    await inner.register(swagger, { mode: 'static', specification: { document: app.swagger() as never } });
+    await inner.register(swaggerUi, { routePrefix: '/docs', staticCSP: DOCS_POLICY });
+    return inner;
+  };
+  return async (request, reply) => {
+    server ??= make();
+    const { statusCode, headers, rawPayload } = await (await server).inject({ method: 'GET', url: request.url });
+    if (statusCode === 404) throw problem('not_found');
+    const { 'content-length': _length, connection: _connection, date: _date, ...shown } = headers;
+    return reply.status(statusCode).headers(shown).send(rawPayload);
+  };
+}
 
 /** Both pages style themselves in place; everything else comes from this server. */
 const DOCS_POLICY =
