@@ -17,7 +17,7 @@ import { quick, SCENARIOS, WARM_UP } from './scenarios.mjs';
 
 const HELP = `Usage: npm run bench -- [options]
 
-  --quick              fewer and shorter rounds: half a minute
+  --quick              fewer and shorter rounds: three quarters of a minute
   --only <name>        only this: ${SCENARIOS.map(({ name }) => name).join(', ')}, boot (may be repeated)
   --rounds <n>         rounds that count (default 5)
   --markdown           print nothing but the tables

@@ -23,7 +23,7 @@ export const SCENARIOS = [
 /** Driven before anything is measured: code that has run a few times only is half as fast as it will be. */
 export const WARM_UP = { name: 'warm-up', title: 'warming up', concurrency: 16, runs: 640, tokens: 200, delayMs: 0 };
 
-/** The same with fewer runs, for a look of half a minute. */
+/** The same with fewer runs, for a quick look. */
 export function quick(scenario) {
   return { ...scenario, runs: Math.max(scenario.concurrency, Math.round(scenario.runs / 3)) };
 }
