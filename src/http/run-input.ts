@@ -3,6 +3,7 @@ import { RunAgentInputSchema } from '@ag-ui/core/schemas';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isRecord } from '../engine/encode.ts';
+import { MINTED_ID } from '../engine/events.ts';
 
 /** Body of `POST /agent/run`: AG-UI's RunAgentInput with ids that are not empty. */
 export const RunAgentInput = RunAgentInputSchema.extend({
@@ -36,7 +37,7 @@ function normaliseRunInput(body: unknown): unknown {
 function normaliseMessage(message: unknown): unknown {
   if (!isRecord(message)) return message;
   const tidied = tidy(message);
-  tidied.id ??= randomUUID();
+  tidied.id ??= `${MINTED_ID}${randomUUID()}`;
   if (Array.isArray(tidied.content)) tidied.content = tidied.content.map(upgradePart);
   if (Array.isArray(tidied.toolCalls))
     tidied.toolCalls = tidied.toolCalls.map((call) => (isRecord(call) ? tidy(call) : call));

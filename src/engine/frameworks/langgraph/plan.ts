@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { BaseMessage } from '@langchain/core/messages';
 import { RunFailure } from '../../agent.ts';
 import { isRecord } from '../../encode.ts';
-import type { Interrupt, Message, RunAgentInput } from '../../events.ts';
+import { type Interrupt, type Message, MINTED_ID, type RunAgentInput } from '../../events.ts';
 import { toBlocks } from './content.ts';
 import { type RawInterrupt, resumeValue, toInterrupts } from './interrupts.ts';
 import { fromLangChain, type MessageClasses, toLangChain } from './messages.ts';
@@ -111,7 +111,10 @@ function storedMessages(state: ThreadState | undefined): BaseMessage[] {
 
 /** The messages the thread does not hold yet, and the id of the one it has to go back before, if any. */
 function findNews(input: RunAgentInput, stored: readonly BaseMessage[]): { fresh: Message[]; forkBefore?: string } {
-  const spoken = input.messages.filter(({ role }) => role !== 'reasoning' && role !== 'activity');
+  const spoken = withoutKnownPrefix(
+    input.messages.filter(({ role }) => role !== 'reasoning' && role !== 'activity'),
+    stored,
+  );
   const storedById = new Map(stored.map((message) => [message.id, message]));
   const fresh = spoken.filter((message) => !storedById.has(message.id));
   const lastUserAt = spoken.findLastIndex(({ role }) => role === 'user');
@@ -124,6 +127,29 @@ function findNews(input: RunAgentInput, stored: readonly BaseMessage[]): { fresh
   const edited = !isDeepStrictEqual(comparable(original.content), comparable(sent));
   const shorter = dialogue(spoken.map(({ role }) => role)) < dialogue(fromLangChain(stored).map(({ role }) => role));
   return edited || shorter ? { fresh: [lastUser], forkBefore: lastUser.id } : { fresh };
+}
+
+/**
+ * A client that gives its messages no ids and sends the whole transcript: what it repeats is told by what was said.
+ * A single message is always new, for such a client may also send only the newest.
+ */
+function withoutKnownPrefix(spoken: Message[], stored: readonly BaseMessage[]): Message[] {
+  if (spoken.length < 2 || !spoken.every(({ id }) => id.startsWith(MINTED_ID))) return spoken;
+  const said = fromLangChain(stored)
+    .map(utterance)
+    .filter((text) => text !== undefined);
+  const known = spoken.findIndex((message, index) => {
+    const text = utterance(message);
+    return text === undefined || text !== said[index];
+  });
+  return known < 0 ? [] : spoken.slice(known);
+}
+
+/** Who said what, for comparing; undefined for messages without text of the user or the assistant. */
+function utterance(message: Message): string | undefined {
+  if (message.role !== 'user' && message.role !== 'assistant') return undefined;
+  const text = comparable(message.role === 'user' ? toBlocks(message.content) : message.content);
+  return typeof text === 'string' && text !== '' ? `${message.role}: ${text}` : undefined;
 }
 
 function dialogue(roles: readonly string[]): number {
