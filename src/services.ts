@@ -10,6 +10,7 @@ import { createObservers, type Observers } from './services/observers.ts';
 import { createRuns, type Runs } from './services/runs.ts';
 import { createSessions, type Sessions } from './services/sessions.ts';
 import { createThreads } from './services/threads.ts';
+import { createWithEngine } from './services/with-engine.ts';
 import { sqlitePath } from './sqlite-driver.ts';
 import type { Database } from './store/database.ts';
 import { openSqliteDatabase } from './store/sqlite.ts';
@@ -73,6 +74,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     log,
   });
   const notReady = (): string => configurator.bootError ?? 'No agent is configured yet.';
+  const withEngine = createWithEngine(holder, notReady);
   const observers = createObservers(log);
   const threads = createThreads(threadStore);
   return {
@@ -82,8 +84,8 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     configurator,
     observers,
     runs: createRuns({ holder, threads, observers, log, timeoutMs: env.SERVICE_RUN_TIMEOUT_SECONDS * 1000, notReady }),
-    sessions: createSessions(holder, threadStore, notReady),
-    introspection: createIntrospection(holder, notReady),
+    sessions: createSessions(withEngine, threadStore),
+    introspection: createIntrospection(withEngine),
     async close() {
       await holder.close();
       await database.close();

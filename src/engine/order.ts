@@ -5,8 +5,6 @@ import { createOwners } from './owners.ts';
 export interface OrderGuard {
   /** Passes `event` on if the client's rules allow it, mends what can be mended, and drops the rest. */
   emit: Emit;
-  /** Ends whatever is still open: tool calls, text, reasoning, steps from the innermost, sub-agents. */
-  closeOpen(): void;
   /** Whether text, a tool call or reasoning is being streamed right now. */
   readonly streaming: boolean;
 }
@@ -136,6 +134,7 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
     }
   };
 
+  // Ends whatever is still open: tool calls, text, reasoning, steps from the innermost, sub-agents.
   const closeOpen = (): void => {
     for (const toolCallId of toolCalls) deliver({ type: EventType.TOOL_CALL_END, toolCallId });
     for (const messageId of texts) deliver({ type: EventType.TEXT_MESSAGE_END, messageId });
@@ -152,7 +151,6 @@ export function createOrderGuard(deliver: Emit, onViolation: (rule: string, even
 
   return {
     emit,
-    closeOpen,
     get streaming() {
       return texts.size + toolCalls.size + reasoningSpans.size > 0;
     },

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { type Agent, FRAMEWORKS } from '../engine/agent.ts';
-import type { Engine } from '../engine/build.ts';
 import type { AgentGraph } from '../engine/drawing/agent-graph.ts';
 import { drawAscii } from '../engine/drawing/ascii.ts';
 import { drawMermaid } from '../engine/drawing/mermaid.ts';
-import type { EngineHolder } from '../engine/holder.ts';
 import { problem } from '../problems.ts';
 import { maskSecrets } from './masking.ts';
+import type { WithEngine } from './with-engine.ts';
 
 const JsonObject = z.record(z.string(), z.unknown());
 
@@ -48,16 +47,7 @@ export interface Introspection {
 }
 
 /** Makes the introspection service. */
-export function createIntrospection(holder: EngineHolder, notReady: () => string): Introspection {
-  const withEngine = async <T>(look: (engine: Engine) => T | Promise<T>): Promise<T> => {
-    const lease = holder.acquire(() => undefined);
-    if (lease === undefined) throw problem('agent_not_ready', { message: notReady() });
-    try {
-      return await look(lease.engine);
-    } finally {
-      lease.release();
-    }
-  };
+export function createIntrospection(withEngine: WithEngine): Introspection {
   const graphOf = async (agent: Agent): Promise<AgentGraph> => {
     const graph = await agent.graph();
     if (graph === undefined) throw problem('graph_not_available');

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { AgentHistory } from '../engine/agent.ts';
-import type { EngineHolder } from '../engine/holder.ts';
 import { problem } from '../problems.ts';
 import type { ThreadStore } from '../store/thread-store.ts';
 import { ownerKey } from './threads.ts';
+import type { WithEngine } from './with-engine.ts';
 
 /** Most sessions one list shows. */
 const LIST_LIMIT = 200;
@@ -73,19 +73,13 @@ export interface Sessions {
 }
 
 /** Makes the session service. */
-export function createSessions(holder: EngineHolder, store: ThreadStore, notReady: () => string): Sessions {
-  const withHistory = async <T>(read: (history: AgentHistory) => Promise<T>): Promise<T> => {
-    const lease = holder.acquire(() => undefined);
-    if (lease === undefined) throw problem('agent_not_ready', { message: notReady() });
-    try {
-      const { history, framework } = lease.engine.agent;
+export function createSessions(withEngine: WithEngine, store: ThreadStore): Sessions {
+  const withHistory = <T>(read: (history: AgentHistory) => Promise<T>): Promise<T> =>
+    withEngine(({ agent: { history, framework } }) => {
       const agentType = framework === 'ADK' ? 'ADK' : 'LangGraph';
       if (history === undefined) throw problem('sessions_unsupported', { agentType });
-      return await read(history);
-    } finally {
-      lease.release();
-    }
-  };
+      return read(history);
+    });
   return {
     list: (userId) =>
       withHistory(async ({ storeId }) => {

@@ -87,8 +87,7 @@ export function createLangGraphAgent(
     history: storeId === undefined ? undefined : createHistory(graph, storeId),
     run: (input, context, emit) => run(input, context, emit).catch(explain),
     async graph() {
-      const drawable = await graph.getGraphAsync();
-      return buildLangGraphIr(name, drawable as unknown as Parameters<typeof buildLangGraphIr>[1]);
+      return buildLangGraphIr(name, await graph.getGraphAsync());
     },
     async mermaid() {
       return (await graph.getGraphAsync()).drawMermaid();

@@ -7,7 +7,7 @@ import { toBlocks } from './content.ts';
 import { type RawInterrupt, resumeValue, toInterrupts } from './interrupts.ts';
 import { fromLangChain, type MessageClasses, toLangChain } from './messages.ts';
 import { type GraphSchemas, structuredInput } from './schemas.ts';
-import { type CompiledGraph, isMessage, type ThreadState } from './shapes.ts';
+import { type CompiledGraph, isMessage, messageType, type ThreadState } from './shapes.ts';
 
 /** What a run is to do with its graph. */
 export type RunPlan =
@@ -125,7 +125,9 @@ function findNews(input: RunAgentInput, stored: readonly BaseMessage[]): { fresh
   if (spoken.slice(lastUserAt + 1).some((message) => !storedById.has(message.id))) return { fresh };
   const sent = 'content' in lastUser ? toBlocks(lastUser.content as Parameters<typeof toBlocks>[0]) : '';
   const edited = !isDeepStrictEqual(comparable(original.content), comparable(sent));
-  const shorter = dialogue(spoken.map(({ role }) => role)) < dialogue(fromLangChain(stored).map(({ role }) => role));
+  const shorter =
+    spoken.filter(({ role }) => SPOKEN.has(role)).length <
+    stored.filter((message) => SPOKEN.has(messageType(message) ?? '')).length;
   return edited || shorter ? { fresh: [lastUser], forkBefore: lastUser.id } : { fresh };
 }
 
@@ -152,9 +154,8 @@ function utterance(message: Message): string | undefined {
   return typeof text === 'string' && text !== '' ? `${message.role}: ${text}` : undefined;
 }
 
-function dialogue(roles: readonly string[]): number {
-  return roles.filter((role) => role === 'user' || role === 'assistant' || role === 'tool').length;
-}
+/** Roles of AG-UI and kinds of LangChain that are part of the dialogue; system messages are not. */
+const SPOKEN: ReadonlySet<string> = new Set(['user', 'assistant', 'tool', 'human', 'ai']);
 
 /** A message's content in one form, so that text and a list of text blocks compare equal. */
 function comparable(content: unknown): unknown {

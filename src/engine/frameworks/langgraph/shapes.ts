@@ -59,11 +59,16 @@ export function setMessageId(message: BaseMessage, id: string): void {
   if (kwargs !== undefined) kwargs.id = id;
 }
 
+/** Whether `value` is a LangGraph command. */
+export function isCommand(value: unknown): value is { update?: unknown } {
+  return isRecord(value) && value.lg_name === 'Command';
+}
+
 /** The messages in a value that may be a message, a list of things, or an object with `messages`. */
 export function messagesIn(value: unknown): BaseMessage[] {
   if (isMessage(value)) return [value];
   if (Array.isArray(value)) return value.filter(isMessage);
   if (!isRecord(value)) return [];
-  if (value.lg_name === 'Command') return messagesIn(value.update);
+  if (isCommand(value)) return messagesIn(value.update);
   return 'messages' in value ? messagesIn(value.messages) : [];
 }

@@ -5,7 +5,7 @@ import { type Emit, EventType, type TokenUsage } from '../../events.ts';
 import { customEvent } from './custom-events.ts';
 import { toolContent } from './messages.ts';
 import { ModelStream, type StreamWishes, type ToldCalls } from './model-stream.ts';
-import { isMessage, messagesIn, messageType, setMessageId } from './shapes.ts';
+import { isCommand, isMessage, messagesIn, messageType, setMessageId } from './shapes.ts';
 import { createUsageMeter } from './usage.ts';
 
 type Metadata = Record<string, unknown> | undefined;
@@ -279,10 +279,6 @@ function streamWishes(tags: string[] | undefined, metadata: Metadata): StreamWis
     toolCalls: !muted && metadata?.['emit-tool-calls'] !== false,
     predictState: rules.filter((rule): rule is { tool: string } => isRecord(rule) && typeof rule.tool === 'string'),
   };
-}
-
-function isCommand(value: unknown): boolean {
-  return isRecord(value) && value.lg_name === 'Command';
 }
 
 function stringOr(value: unknown): string | undefined {

@@ -1,0 +1,19 @@
+import type { Engine } from '../engine/build.ts';
+import type { EngineHolder } from '../engine/holder.ts';
+import { problem } from '../problems.ts';
+
+/** Looks at the current engine, which stays open meanwhile. Throws Problem `agent_not_ready` without one. */
+export type WithEngine = <T>(look: (engine: Engine) => T | Promise<T>) => Promise<T>;
+
+/** Makes the way to look at a holder's engine. @param notReady why there is no agent, to be shown to the caller. */
+export function createWithEngine(holder: EngineHolder, notReady: () => string): WithEngine {
+  return async (look) => {
+    const lease = holder.acquire(() => undefined);
+    if (lease === undefined) throw problem('agent_not_ready', { message: notReady() });
+    try {
+      return await look(lease.engine);
+    } finally {
+      lease.release();
+    }
+  };
+}
