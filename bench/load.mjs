@@ -76,7 +76,7 @@ function check(body, text, label) {
     .toString()
     .split('\n\n')
     .slice(0, -1)
-    .map((frame) => JSON.parse(frame.slice('data: '.length)));
+    .map((frame) => JSON.parse(frame.slice(frame.indexOf('data: ') + 'data: '.length)));
   const deltas = events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT').map(({ delta }) => delta);
   if (events[0]?.type !== 'RUN_STARTED' || events.at(-1)?.type !== 'RUN_FINISHED' || deltas.join('') !== text) {
     throw new Error(`${label} sent a stream that is not complete: ${body.toString().slice(-500)}`);

@@ -14,6 +14,7 @@ import { user } from './http/plugins/user.ts';
 import { deprecatedRoutes } from './http/runtime/deprecated.ts';
 import { introspectionRoutes } from './http/runtime/introspection.ts';
 import { runRoutes } from './http/runtime/run.ts';
+import { runRecordRoutes } from './http/runtime/runs.ts';
 import { sessionRoutes } from './http/runtime/sessions.ts';
 import { problem } from './problems.ts';
 import type { Services } from './services.ts';
@@ -96,6 +97,7 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
   await app.register(user);
   await app.register(docs);
   await app.register(runRoutes);
+  await app.register(runRecordRoutes);
   await app.register(deprecatedRoutes);
   await app.register(sessionRoutes);
   await app.register(introspectionRoutes);

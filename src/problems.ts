@@ -26,6 +26,10 @@ export const PROBLEMS = {
     message:
       'Reload is allowed from this machine, or with "Authorization: Bearer" and the value of SERVICE_RELOAD_TOKEN.',
   },
+  run_id_taken: {
+    status: 409,
+    message: 'This thread has a run of this id already, which was asked something else. Give every run its own runId.',
+  },
   body_too_large: { status: 413, message: 'Request body too large' },
   unsupported_media_type: { status: 415, message: 'Send the body as JSON with "Content-Type: application/json".' },
   validation_failed: { status: 422, message: 'The request is not valid.' },
@@ -33,6 +37,7 @@ export const PROBLEMS = {
     status: 422,
     message: 'The new configuration could not be started; the previous agent keeps serving.',
   },
+  too_many_runs: { status: 429, message: 'The server has as many runs as it can take. Try again in a moment.' },
   invoke_failed: { status: 500, message: 'The agent could not complete this run.' },
   internal_error: { status: 500, message: 'Internal Server Error' },
   sessions_unsupported: { status: 501, message: 'This agent does not keep its sessions: it has no checkpointer.' },
@@ -51,15 +56,24 @@ export class Problem extends Error {
   readonly details: ProblemDetail[] | undefined;
   /** What kind of agent refused, where the body must say so (501 of the session routes). */
   readonly agentType: string | undefined;
+  /** When to try again, for the `Retry-After` header: whole seconds. */
+  readonly retryAfter: number | undefined;
 
   constructor(
     code: ProblemCode,
-    options: { message?: string; details?: ProblemDetail[]; agentType?: string; cause?: unknown } = {},
+    options: {
+      message?: string;
+      details?: ProblemDetail[];
+      agentType?: string;
+      retryAfter?: number;
+      cause?: unknown;
+    } = {},
   ) {
     super(options.message ?? PROBLEMS[code].message, { cause: options.cause });
     this.code = code;
     this.details = options.details;
     this.agentType = options.agentType;
+    this.retryAfter = options.retryAfter;
   }
 
   get status(): number {

@@ -7,12 +7,16 @@ import { type ConfigSource, fileSource } from './services/config-source.ts';
 import { type Configurator, createConfigurator } from './services/configurator.ts';
 import { createIntrospection, type Introspection } from './services/introspection.ts';
 import { createObservers, type Observers } from './services/observers.ts';
+import { createRecall } from './services/recall.ts';
+import { createRunHistory } from './services/run-history.ts';
+import { createRunRecords, type RunRecords } from './services/run-records.ts';
 import { createRuns, type Runs } from './services/runs.ts';
 import { createSessions, type Sessions } from './services/sessions.ts';
 import { createThreads } from './services/threads.ts';
 import { createWithEngine } from './services/with-engine.ts';
 import { sqlitePath } from './sqlite-driver.ts';
 import type { Database } from './store/database.ts';
+import { createRunStore } from './store/run-store.ts';
 import { openSqliteDatabase } from './store/sqlite.ts';
 import { createThreadStore } from './store/thread-store.ts';
 
@@ -23,6 +27,7 @@ export interface Services {
   readonly holder: EngineHolder;
   readonly configurator: Configurator;
   readonly runs: Runs;
+  readonly runRecords: RunRecords;
   readonly sessions: Sessions;
   readonly introspection: Introspection;
   readonly observers: Observers;
@@ -77,17 +82,25 @@ export async function createServices(options: ServiceOptions): Promise<Services>
   const withEngine = createWithEngine(holder, notReady);
   const observers = createObservers(log);
   const threads = createThreads(threadStore);
+  const runStore = createRunStore(database);
+  const runHistory = await createRunHistory(runStore, env.SERVICE_RUN_HISTORY_DAYS, log);
+  const recall = createRecall(withEngine, threadStore);
+  const runs = createRuns({ env, holder, threads, store: runStore, observers, log, notReady, recall });
   return {
     env,
     log,
     holder,
     configurator,
     observers,
-    runs: createRuns({ holder, threads, observers, log, timeoutMs: env.SERVICE_RUN_TIMEOUT_SECONDS * 1000, notReady }),
+    runs,
+    runRecords: createRunRecords({ runs, store: runStore, threads: threadStore, recall }),
     sessions: createSessions(withEngine, threadStore),
     introspection: createIntrospection(withEngine),
     async close() {
+      runHistory.close();
+      const { ended } = runs.close();
       await holder.close();
+      await ended;
       await database.close();
     },
   };

@@ -1,5 +1,5 @@
 import { type AgentGraph, AgentGraphFramework } from './drawing/agent-graph.ts';
-import type { Emit, Interrupt, RunAgentInput, TokenUsage } from './events.ts';
+import type { Emit, Interrupt, Message, RunAgentInput, TokenUsage } from './events.ts';
 
 /** The agent frameworks the contract names; the registry in `frameworks/index.ts` says which can run. */
 export const FRAMEWORKS = AgentGraphFramework.options;
@@ -12,6 +12,32 @@ export interface RunContext {
   readonly userId: string | null;
   /** Aborted when the run must stop; its reason is a {@link RunFailure}. */
   readonly signal: AbortSignal;
+  /** Where the thread stands. */
+  readonly thread: ThreadPosition;
+  /** Gives the server a hold on the thread while the run goes on. To be called once the thread has been read. */
+  attach(thread: LiveThread): void;
+}
+
+/** What the server remembers of a thread for the agent. */
+export interface ThreadPosition {
+  /** What {@link LiveThread.undo} gave when a run of this thread was last forgotten, else null. */
+  readonly head: string | null;
+  /** Whether the last run was cut short (cancelled, failed, or lost with the server), so that it paused nowhere. */
+  readonly cut: boolean;
+}
+
+/** A thread whose run is under way. */
+export interface LiveThread {
+  /** The conversation as the run has it by now; undefined when the agent keeps no messages. */
+  messages(): Message[] | undefined;
+  /** The shared state as the run has it by now. */
+  state(): Record<string, unknown>;
+  /**
+   * Takes the thread back to where the run found it. Only called after the run has ended.
+   *
+   * @returns the thread's new {@link ThreadPosition.head}.
+   */
+  undo(): Promise<string | null>;
 }
 
 /** How a run ended when it did not fail. */
@@ -36,6 +62,8 @@ export type RunErrorCode =
   | 'INTERRUPT_UNKNOWN'
   | 'INTERRUPT_EXPIRED'
   | 'THREAD_BUSY'
+  | 'CANCELLED'
+  | 'RUN_LOST'
   | 'SHUTTING_DOWN';
 
 /** Ends a run with RUN_ERROR; `message` is shown to the client, so it holds no exception text. */
@@ -75,7 +103,14 @@ export interface AgentHistory {
    */
   readonly storeId: string;
   /** The text messages of a thread, oldest first; empty when the backend does not know it. */
-  messages(threadId: string): Promise<HistoryMessage[]>;
+  messages(threadId: string, position: ThreadPosition): Promise<HistoryMessage[]>;
+  /**
+   * Emits what a client that comes to an idle thread has to know: the snapshots, and older clients' form of the open
+   * interrupts.
+   *
+   * @returns the thread's open interrupts.
+   */
+  show(threadId: string, position: ThreadPosition, emit: Emit): Promise<Interrupt[]>;
 }
 
 /** One hosted agent. Each framework implements this; nothing outside its folder knows more. */

@@ -1,5 +1,5 @@
-import { type Agent, RunFailure, type RunOutcome } from './agent.ts';
-import { type Event, EventType, type RunAgentInput, speaksProtocolOne } from './events.ts';
+import { type Agent, type RunContext, RunFailure, type RunOutcome } from './agent.ts';
+import { type Emit, type Event, EventType, type RunAgentInput, speaksProtocolOne } from './events.ts';
 import { createOrderGuard } from './order.ts';
 import { withRunScope } from './run-scope.ts';
 
@@ -8,8 +8,8 @@ const ABORT_GRACE_MS = 1_000;
 
 /** How a run ended, for the log, the trace and the run table. */
 export interface RunResult {
-  status: 'finished' | 'interrupted' | 'failed';
-  /** Set when `status` is `failed`. */
+  status: 'finished' | 'awaiting_input' | 'cancelled' | 'failed';
+  /** Set when `status` is `failed` or `cancelled`. */
   failure?: RunFailure;
 }
 
@@ -28,21 +28,27 @@ export interface RunLog {
   error(details: object, message: string): void;
 }
 
+/** Who runs the agent, and how to stop it. */
+export interface RunCaller extends Omit<RunContext, 'signal'> {
+  /** Stops the run; abort it with a {@link RunFailure}. One that is aborted already refuses the run. */
+  readonly controller: AbortController;
+}
+
 /**
  * Runs the agent once and is the only source of RUN_STARTED, RUN_FINISHED and RUN_ERROR: exactly one of the last two
  * ends every run. Never rejects.
  *
- * @param caller.controller stops the run; abort it with a {@link RunFailure}, which becomes the RUN_ERROR. One that is
- *   aborted already refuses the run: the agent is not asked.
+ * What the controller is aborted with becomes the RUN_ERROR; `CANCELLED` ends the run with the outcome `cancelled`
+ * instead, for clients that know it. From then on nothing of the agent is passed on.
  */
 export async function runAgent(
-  agent: Agent,
+  agent: Pick<Agent, 'run'>,
   input: RunAgentInput,
-  caller: { userId: string | null; controller: AbortController },
+  { controller, ...context }: RunCaller,
   out: RunOutput,
 ): Promise<RunResult> {
   const { threadId, runId } = input;
-  const { signal } = caller.controller;
+  const { signal } = controller;
   let over = false;
   const send = (event: Event, json: string): void => {
     over ||= event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR;
@@ -59,7 +65,7 @@ export async function runAgent(
         const failure = new RunFailure('ENCODING_ERROR', 'An event of this run could not be encoded as JSON.', {
           cause: error,
         });
-        return caller.controller.abort(failure);
+        return controller.abort(failure);
       }
       send(event, json);
     },
@@ -75,18 +81,25 @@ export async function runAgent(
   });
   try {
     signal.throwIfAborted();
-    const { userId } = caller;
-    const work = withRunScope({ input, userId, emit: guard.emit }, () =>
-      agent.run(input, { userId, signal }, guard.emit),
+    const emit: Emit = (event) => {
+      if (!signal.aborted) guard.emit(event);
+    };
+    const work = withRunScope({ input, userId: context.userId, emit }, () =>
+      agent.run(input, { ...context, signal }, emit),
     );
     const outcome = await untilAborted(work, signal);
     signal.throwIfAborted();
     guard.emit({ type: EventType.RUN_FINISHED, threadId, runId, ...finish(input, outcome) });
     // It may be the event that cannot be encoded.
     signal.throwIfAborted();
-    return { status: outcome.interrupts.length > 0 ? 'interrupted' : 'finished' };
+    return { status: outcome.interrupts.length > 0 ? 'awaiting_input' : 'finished' };
   } catch (error) {
     const failure = asFailure(error, signal);
+    const cancelled = failure.code === 'CANCELLED';
+    if (cancelled && speaksProtocolOne(input)) {
+      guard.emit({ type: EventType.RUN_FINISHED, threadId, runId, outcome: { type: 'cancelled' } });
+      return { status: 'cancelled', failure };
+    }
     if (failure.cause !== undefined) {
       out.log.error({ runId, threadId, code: failure.code, err: failure.cause }, 'a run failed');
     }
@@ -94,7 +107,7 @@ export async function runAgent(
     const event: Event = { type: EventType.RUN_ERROR, message: failure.message, code: failure.code };
     out.observe(event);
     send(event, JSON.stringify(event));
-    return { status: 'failed', failure };
+    return { status: cancelled ? 'cancelled' : 'failed', failure };
   }
 }
 

@@ -37,9 +37,11 @@ const SessionsUnsupported = z
 const BODIES = {
   403: ErrorText.describe('Host or origin not allowed'),
   404: ErrorText.describe('Unknown, or not visible to the caller'),
+  409: ErrorText.describe('The run id is taken'),
   413: ErrorText.describe('Body too large'),
   415: ErrorText.describe('Body is not JSON'),
   422: HTTPValidationError.describe('The request is not valid'),
+  429: ErrorText.describe('As many runs as the server can take; `Retry-After` says when to try again'),
   500: ErrorText.describe('The server or the agent failed'),
   501: SessionsUnsupported.describe('The agent keeps no sessions'),
   503: AgentNotReady.describe('No agent is ready'),
@@ -65,12 +67,12 @@ export const userHeader = z.looseObject({
 
 /** A stream of AG-UI events, for a route's schema. */
 export const eventStreamResponse = {
-  description: 'AG-UI events, one `data:` frame each',
+  description: 'AG-UI events, one `data:` frame each; `id:` is where to go on after it',
   content: {
     'text/event-stream': {
       schema: z.string().meta({
         examples: [
-          'data: {"type":"RUN_STARTED","threadId":"th-1","runId":"run-1"}\n\n' +
+          'id: 1\ndata: {"type":"RUN_STARTED","threadId":"th-1","runId":"run-1"}\n\n' +
             'data: {"type":"TEXT_MESSAGE_START","messageId":"a1","role":"assistant"}\n\n' +
             'data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"a1","delta":"Hello."}\n\n' +
             'data: {"type":"TEXT_MESSAGE_END","messageId":"a1"}\n\n' +

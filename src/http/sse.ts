@@ -9,8 +9,10 @@ const END_TIMEOUT_MS = 120_000;
 
 /** A server-sent-event stream to one reader. */
 export interface EventStream {
-  /** Sends one event's JSON text. */
-  send(json: string): void;
+  /** Sends one event's JSON text; a reader that lost the connection names the last `id` it has when it comes back. */
+  send(json: string, id?: number): void;
+  /** Shows a reader that has to wait that it is heard. */
+  hold(): void;
   /** Ends the stream after everything sent. */
   end(): void;
 }
@@ -84,9 +86,9 @@ export function openEventStream(
 
   let first = true;
   return {
-    send(json) {
+    send(json, id) {
       if (state !== 'open') return;
-      pending += `data: ${json}\n\n`;
+      pending += id === undefined ? `data: ${json}\n\n` : `id: ${id}\ndata: ${json}\n\n`;
       if (blockedSince !== undefined) {
         const behind = pending.length;
         const stalled = behind > limitBytes && performance.now() - blockedSince > STALL_MS;
@@ -99,6 +101,12 @@ export function openEventStream(
         scheduled = true;
         setImmediate(flush);
       }
+    },
+    hold() {
+      if (state !== 'open' || !first) return;
+      first = false;
+      pending += ': waiting\n\n';
+      flush();
     },
     end() {
       if (state !== 'open') return;

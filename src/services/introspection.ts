@@ -73,7 +73,7 @@ function aguiCapabilities({ name, framework, capabilities }: Agent): Record<stri
   const keeps = capabilities.capabilities.history;
   return {
     identity: { name, type: framework.toLowerCase() },
-    transport: { streaming: true, websocket: false, httpBinary: false, pushNotifications: false, resumable: false },
+    transport: { streaming: true, websocket: false, httpBinary: false, pushNotifications: false, resumable: true },
     tools: { supported: true, parallelCalls: true, clientProvided: true },
     output: { structuredOutput: capabilities.output.mode === 'structured' },
     state: { snapshots: true, deltas: true, persistentState: keeps },

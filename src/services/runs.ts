@@ -1,108 +1,215 @@
 import { RunFailure } from '../engine/agent.ts';
-import type { Event, RunAgentInput } from '../engine/events.ts';
-import type { EngineHolder } from '../engine/holder.ts';
-import { type RunLog, type RunResult, runAgent } from '../engine/run.ts';
+import type { RunAgentInput } from '../engine/events.ts';
+import type { Env } from '../env.ts';
 import { problem } from '../problems.ts';
-import type { Observers } from './observers.ts';
-import type { Threads } from './threads.ts';
+import { createAdmission } from './admission.ts';
+import { LiveRun, type Reading, type RunReader } from './live-run.ts';
+import type { Recall } from './recall.ts';
+import { digestOf } from './run-digest.ts';
+import { createRunExecution, type RunExecutionOptions } from './run-execution.ts';
+import { createShelf } from './shelf.ts';
+import { answerTheSame, policyOf } from './thread-policy.ts';
+import { ownerKey } from './threads.ts';
 
-/** Takes a run's events as they happen. Must not throw. */
-export type RunReader = (event: Event, json: string) => void;
-
-/** A run under way. It belongs to the server: a reader that leaves does not stop it. */
-export interface Run {
-  /** How the run ended. Never rejects. */
-  readonly done: Promise<RunResult>;
-  /** Stops telling the reader; the run goes on. */
-  detach(): void;
-}
-
-/** Starts runs and knows which are under way. */
+/** Starts runs, knows those in memory, and stops them. A run belongs to the server: a reader that leaves does not end it. */
 export interface Runs {
   /**
-   * Starts a run and shows it to `reader` from its first event.
+   * Starts a run and shows it to `reader` from its first event. A run of the same thread and id is not run twice: the
+   * reader is shown the one there is.
    *
-   * @throws Problem `agent_not_ready` without an agent, `not_found` when the thread is another user's.
+   * @throws Problem `agent_not_ready`, `too_many_runs`, `validation_failed` for an unknown policy, `run_id_taken` when
+   *   that one was asked something else, and `not_found` when the thread is another user's.
    */
-  start(input: RunAgentInput, userId: string | null, reader: RunReader): Promise<Run>;
+  start(input: RunAgentInput, userId: string | null, reader: RunReader): Promise<Reading>;
+  /** The run in memory, if it is. The caller checks whose it is. */
+  live(threadId: string, runId: string): LiveRun | undefined;
+  /** The run that has the thread. */
+  active(threadId: string): LiveRun | undefined;
+  /** Shows `read` a run in memory. The run may be cancelled when the reader's connection is lost. */
+  watch(run: LiveRun, read: () => Reading): Reading;
+  /** Stops a run. @returns once it has ended. */
+  cancel(run: LiveRun): Promise<void>;
+  /** Refuses the runs that wait, and lets no more in. Those under way go on; `ended` resolves when all are over. */
+  close(): { ended: Promise<void> };
 }
 
-/**
- * Makes the run service.
- *
- * @param options.timeoutMs longest a run may take; 0 for no limit.
- * @param options.notReady why there is no agent, to be shown to the caller.
- */
-export function createRuns(options: {
-  holder: EngineHolder;
-  threads: Threads;
-  observers: Observers;
-  log: RunLog & { info(details: object, message: string): void };
-  timeoutMs: number;
+/** What the run service works with. */
+export interface RunsOptions extends Omit<RunExecutionOptions, 'timeoutSeconds'> {
+  env: Env;
+  /** Why there is no agent, to be shown to the caller. */
   notReady: () => string;
-}): Runs {
-  const { holder, threads, observers, log } = options;
-  // A thread's checkpoints are a chain; two runs that append to it at once would tear it.
-  const busy = new Set<string>();
+  /** Shows a run that is no longer in memory. */
+  recall: Recall;
+}
+
+/** Makes the run service. */
+export function createRuns(options: RunsOptions): Runs {
+  const { env, holder, threads, store, recall } = options;
+  const execution = createRunExecution({ ...options, timeoutSeconds: env.SERVICE_RUN_TIMEOUT_SECONDS });
+  const runs = new Map<string, LiveRun>();
+  const open = new Set<LiveRun>();
+  const forget = (run: LiveRun): void => void runs.delete(keyOf(run.threadId, run.runId));
+  const shelf = createShelf<LiveRun>({
+    maxBytes: env.SERVICE_RUN_LOGS_TOTAL_BYTES,
+    keepMs: env.SERVICE_RUN_RETENTION_SECONDS * 1000,
+    drop: forget,
+  });
+  const admission = createAdmission<LiveRun>({
+    maxRunning: env.SERVICE_MAX_CONCURRENT_RUNS,
+    maxQueued: env.SERVICE_MAX_QUEUED_RUNS,
+    maxWaiting: env.SERVICE_THREAD_QUEUE_MAX,
+    begin: (run) => void execute(run),
+  });
+  let closing = false;
+
+  const execute = async (run: LiveRun): Promise<void> => {
+    run.begun = true;
+    const startedAt = performance.now();
+    const result = await execution.run(run);
+    open.delete(run);
+    run.settle(result);
+    admission.leave(run, run.threadId, performance.now() - startedAt);
+    shelf.add(run, run.bytes);
+  };
+
+  const refuse = async (run: LiveRun, known: boolean): Promise<void> => {
+    run.begun = true;
+    const result = await execution.refuse(run, known);
+    open.delete(run);
+    run.settle(result);
+    if (known) shelf.add(run, run.bytes);
+    else forget(run);
+  };
+
+  const stop = (run: LiveRun, failure: RunFailure): void => {
+    if (run.over || run.controller.signal.aborted) return;
+    run.controller.abort(failure);
+    if (run.begun) return;
+    admission.leave(run, run.threadId);
+    void refuse(run, true);
+  };
+
+  /** Finds the run its place. Nothing here waits, so of several that come at once each meets what the one before left. */
+  const enter = (run: LiveRun, policy: Env['SERVICE_THREAD_POLICY']): void => {
+    const { threadId } = run;
+    const active = admission.active(threadId);
+    const turnAway = (failure: RunFailure): void => {
+      admission.release();
+      run.controller.abort(failure);
+      void refuse(run, false);
+    };
+    const takesOver = policy === 'interrupt' || policy === 'rollback';
+    if (active !== undefined && takesOver) {
+      // An answer that is being acted on stays so: the same one again must not act again.
+      if (answerTheSame(run.input, active.input)) {
+        return turnAway(
+          new RunFailure('INTERRUPT_UNKNOWN', 'Another run is acting on an answer to this interrupt already.'),
+        );
+      }
+      active.undo ||= policy === 'rollback';
+      // Those that came the same way and have not begun give way too.
+      for (const other of admission.waiting(threadId).filter(({ takeover }) => takeover)) stop(other, cancelled());
+      run.takeover = true;
+    }
+    const place = takesOver ? 'first' : policy === 'enqueue' ? 'last' : 'reject';
+    const entered = admission.enter(run, threadId, place);
+    if (entered === 'waiting') run.waited = true;
+    if (entered === 'busy') {
+      const advice = policy === 'enqueue' ? 'Too many runs wait on this thread already.' : 'Wait for it to end.';
+      return turnAway(new RunFailure('THREAD_BUSY', `Another run is under way on this thread. ${advice}`));
+    }
+    if (active !== undefined && takesOver) stop(active, cancelled());
+  };
+
+  const watch: Runs['watch'] = (run, read) => {
+    const { done, detach } = read();
+    return {
+      done,
+      detach(lost) {
+        detach(lost);
+        if (lost && run.readers === 0 && env.SERVICE_ON_DISCONNECT === 'cancel') stop(run, cancelled());
+      },
+    };
+  };
 
   return {
+    watch,
+    live: (threadId, runId) => runs.get(keyOf(threadId, runId)),
+    active: (threadId) => admission.active(threadId),
     async start(input, userId, reader) {
-      const { threadId, runId } = input;
-      const controller = new AbortController();
-      const lease = holder.acquire((reason) => controller.abort(reason));
-      if (lease === undefined) throw problem('agent_not_ready', { message: options.notReady() });
-      const { agent } = lease.engine;
+      const owner = ownerKey(userId);
+      const key = keyOf(input.threadId, input.runId);
+      const known = runs.get(key);
+      if (known !== undefined) {
+        if (known.userId !== owner) throw problem('not_found');
+        if (known.digest !== digestOf(input)) throw problem('run_id_taken');
+        const row = await known.admitted.promise;
+        if (row !== undefined) return recall.run(row, reader);
+        return watch(known, () => known.follow(reader));
+      }
+      const policy = policyOf(input) ?? env.SERVICE_THREAD_POLICY;
+      if (closing) throw problem('shutting_down');
+      const { current } = holder;
+      if (current === undefined) throw problem('agent_not_ready', { message: options.notReady() });
+      if (!admission.reserve()) throw problem('too_many_runs', { retryAfter: admission.retryAfter });
+      const run = new LiveRun(input, owner, env.SERVICE_RUN_LOG_MAX_BYTES);
+      runs.set(key, run);
+      let free = false;
       try {
-        await threads.claim(input, userId, agent);
+        run.position = await threads.claim(input, userId, current.engine.agent);
+        const now = Date.now();
+        free = admission.isFree(run.threadId);
+        const added = await store.add({
+          id: run.runId,
+          threadId: run.threadId,
+          userId: owner,
+          digest: run.digest,
+          status: free ? 'running' : 'queued',
+          createdAt: now,
+          startedAt: free ? now : null,
+          generation: free ? current.generation : null,
+        });
+        if (!added) {
+          const row = await store.find(run.runId, owner, run.threadId);
+          if (row === undefined) throw problem('not_found');
+          if (row.digest !== run.digest) throw problem('run_id_taken');
+          forget(run);
+          admission.release();
+          run.admitted.resolve(row);
+          return recall.run(row, reader);
+        }
       } catch (error) {
-        lease.release();
+        forget(run);
+        admission.release();
+        run.admitted.reject(error);
         throw error;
       }
-      const refused = busy.has(threadId);
-      if (refused) {
-        controller.abort(new RunFailure('THREAD_BUSY', 'Another run is under way on this thread; wait for it to end.'));
-      } else busy.add(threadId);
-      const timer =
-        options.timeoutMs === 0 || refused
-          ? undefined
-          : setTimeout(() => {
-              const seconds = options.timeoutMs / 1000;
-              controller.abort(new RunFailure('EXECUTION_TIMEOUT', `The run was stopped after ${seconds} seconds.`));
-            }, options.timeoutMs);
-      let attached = true;
-      const startedAt = performance.now();
-
-      const done = runAgent(
-        agent,
-        input,
-        { userId, controller },
-        {
-          observe: (event) => observers.notify(event, input),
-          deliver: (event, json) => {
-            if (attached) reader(event, json);
-          },
-          log,
-        },
-      ).then(async (result) => {
-        clearTimeout(timer);
-        if (!refused) {
-          await threads
-            .ended(threadId, agent, result.status === 'failed')
-            .catch((err: unknown) => log.error({ err, threadId }, 'the thread index failed'));
-          busy.delete(threadId);
-        }
-        lease.release();
-        const { status, failure } = result;
-        const ms = Math.round(performance.now() - startedAt);
-        log.info({ runId, threadId, generation: lease.generation, status, code: failure?.code, ms }, 'run ended');
-        return result;
-      });
-      return {
-        done,
-        detach() {
-          attached = false;
-        },
-      };
+      open.add(run);
+      run.waited = !free;
+      const reading = watch(run, () => run.follow(reader));
+      enter(run, policy);
+      run.admitted.resolve(undefined);
+      return reading;
+    },
+    async cancel(run) {
+      stop(run, cancelled());
+      await run.ended;
+    },
+    close() {
+      closing = true;
+      for (const run of open) {
+        if (!run.begun) stop(run, new RunFailure('SHUTTING_DOWN', 'The server is shutting down.'));
+      }
+      const ended = Promise.all([...open].map((run) => run.ended)).then(() => shelf.clear());
+      return { ended };
     },
   };
+}
+
+function keyOf(threadId: string, runId: string): string {
+  return JSON.stringify([threadId, runId]);
+}
+
+function cancelled(): RunFailure {
+  return new RunFailure('CANCELLED', 'The run was cancelled.');
 }

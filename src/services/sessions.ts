@@ -95,7 +95,7 @@ export function createSessions(withEngine: WithEngine, store: ThreadStore): Sess
     get: (id, userId) =>
       withHistory(async (history) => {
         const row = await store.find(id, ownerKey(userId));
-        const messages = row && row.storeId === history.storeId ? await history.messages(id) : [];
+        const messages = row && row.storeId === history.storeId ? await history.messages(id, row) : [];
         if (row === undefined || messages.length === 0) throw problem('not_found');
         return { id, lastUpdateTime: row.updatedAt / 1000, userId: row.userId || null, threadId: id, messages };
       }),

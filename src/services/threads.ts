@@ -1,4 +1,4 @@
-import type { Agent } from '../engine/agent.ts';
+import type { Agent, ThreadPosition } from '../engine/agent.ts';
 import type { RunAgentInput } from '../engine/events.ts';
 import { problem } from '../problems.ts';
 import type { ThreadStore } from '../store/thread-store.ts';
@@ -6,12 +6,17 @@ import type { ThreadStore } from '../store/thread-store.ts';
 /** Longest preview of a thread, in characters. */
 const TITLE_LENGTH = 120;
 
-/** Keeps the index of threads: whose they are, what they begin with, when they were last used. */
+/** Keeps the index of threads: whose they are, what they begin with, where they stand, when they were last used. */
 export interface Threads {
-  /** Notes that the user runs this thread on `agent`. @throws Problem `not_found` when it is another user's. */
-  claim(input: RunAgentInput, userId: string | null, agent: Agent): Promise<void>;
-  /** Notes that a run of the thread has ended; `failed` when it may have left nothing behind. */
-  ended(threadId: string, agent: Agent, failed: boolean): Promise<void>;
+  /**
+   * Notes that the user runs this thread on `agent`.
+   *
+   * @returns where the thread stands.
+   * @throws Problem `not_found` when it is another user's.
+   */
+  claim(input: RunAgentInput, userId: string | null, agent: Agent): Promise<ThreadPosition>;
+  /** Notes that a run of the thread has ended and where it left the thread; `failed` when it may have left nothing behind. */
+  ended(threadId: string, agent: Agent, position: ThreadPosition, failed: boolean): Promise<void>;
 }
 
 /** Makes the thread index over its store. */
@@ -28,12 +33,14 @@ export function createThreads(store: ThreadStore): Threads {
         now: Date.now(),
       });
       // The same answer as for a thread that does not exist: whose it is, is nobody else's business.
-      if (!mine) throw problem('not_found');
+      if (mine === undefined) throw problem('not_found');
+      return mine;
     },
-    async ended(threadId, { history }, failed) {
+    async ended(threadId, { history }, position, failed) {
+      await store.end({ id: threadId, now: Date.now(), ...position });
       // A run that failed before its first checkpoint leaves a thread without messages, which is not listed.
-      const empty = failed && history !== undefined && (await history.messages(threadId)).length === 0;
-      await store.touch(threadId, Date.now(), empty);
+      if (!failed || history === undefined) return;
+      if ((await history.messages(threadId, position)).length === 0) await store.untitle(threadId);
     },
   };
 }

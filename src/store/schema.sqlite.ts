@@ -1,4 +1,4 @@
-import { index, integer, sqliteTable, text } from './drizzle.ts';
+import { index, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
 
 /** Index of conversation threads. What was said is kept by the agent's checkpointer; this knows whose it is. */
 export const threads = sqliteTable(
@@ -14,6 +14,41 @@ export const threads = sqliteTable(
     /** Epoch milliseconds. */
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
+    /** Where in its memory the thread goes on, as the agent names it; null for the end. */
+    head: text('head'),
+    /** Whether the thread's last run was cut short. */
+    cut: integer('cut', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [index('threads_by_user').on(table.userId, table.storeId, table.updatedAt)],
+);
+
+/** Every run that was begun, for as long as SERVICE_RUN_HISTORY_DAYS says. */
+export const runs = sqliteTable(
+  'runs',
+  {
+    /** As the client named it: unique within its thread. */
+    id: text('id').notNull(),
+    threadId: text('thread_id').notNull(),
+    /** The thread's owner; empty for an anonymous one. */
+    userId: text('user_id').notNull(),
+    status: text('status', {
+      enum: ['queued', 'running', 'finished', 'awaiting_input', 'cancelled', 'failed', 'interrupted'],
+    }).notNull(),
+    /** Tells what it was asked from what another was asked. */
+    digest: text('digest').notNull(),
+    /** Epoch milliseconds. */
+    createdAt: integer('created_at').notNull(),
+    startedAt: integer('started_at'),
+    finishedAt: integer('finished_at'),
+    /** Code of the RUN_ERROR it ended with. */
+    errorCode: text('error_code'),
+    /** Which engine ran it, counted from the server's start. */
+    generation: integer('generation'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.id, table.threadId] }),
+    index('runs_by_thread').on(table.threadId, table.createdAt),
+    // Runs that are open have none, so this finds them as well as those that are old enough to forget.
+    index('runs_by_end').on(table.finishedAt),
+  ],
 );

@@ -11,6 +11,19 @@ export interface ThreadRow {
   /** Epoch milliseconds. */
   createdAt: number;
   updatedAt: number;
+  /** Opaque to all but the agent; null when its memory goes on at the end. */
+  head: string | null;
+  /** Whether the last run was cut short. */
+  cut: boolean;
+}
+
+/** What a run leaves of its thread. */
+export interface ThreadEnd {
+  id: string;
+  /** Epoch milliseconds. */
+  now: number;
+  head: string | null;
+  cut: boolean;
 }
 
 /** Remembers which threads there are and whose they are. */
@@ -19,11 +32,19 @@ export interface ThreadStore {
    * Notes that `userId` runs the thread; the first to do so owns it from then on. One statement, so two users who
    * meet on a new thread cannot both get it.
    *
-   * @returns whether the thread is the user's.
+   * @returns where the thread stands if it is the user's.
    */
-  claim(thread: { id: string; userId: string; storeId: string; title: string | null; now: number }): Promise<boolean>;
-  /** Moves the thread's last update to `now` (epoch milliseconds); `untitle` takes it out of the list. */
-  touch(id: string, now: number, untitle: boolean): Promise<void>;
+  claim(thread: {
+    id: string;
+    userId: string;
+    storeId: string;
+    title: string | null;
+    now: number;
+  }): Promise<Pick<ThreadRow, 'head' | 'cut'> | undefined>;
+  /** Notes how a run has left its thread. */
+  end(end: ThreadEnd): Promise<void>;
+  /** Takes a thread out of the list. */
+  untitle(id: string): Promise<void>;
   /** The thread if it is the user's. */
   find(id: string, userId: string): Promise<ThreadRow | undefined>;
   /** The user's threads that `storeId` holds and that have a user message, newest first. */
@@ -53,21 +74,27 @@ export function createThreadStore({ db, tables: { threads } }: Database): Thread
       },
       setWhere: eq(threads.userId, sql`excluded.user_id`),
     })
-    .returning({ id: threads.id })
+    .returning({ head: threads.head, cut: threads.cut })
     .prepare();
-  const touch = db
+  const end = db
     .update(threads)
-    .set({ updatedAt: sql`${placeholder('now')}` })
+    .set({
+      updatedAt: sql`${placeholder('now')}`,
+      head: sql`${placeholder('head')}`,
+      cut: sql`${sql.param(placeholder('cut'), threads.cut)}`,
+    })
     .where(eq(threads.id, placeholder('id')))
     .prepare();
   return {
     async claim(thread) {
       const rows = await claim.execute(thread);
-      return rows.length > 0;
+      return rows[0];
     },
-    async touch(id, now, untitle) {
-      await touch.execute({ id, now });
-      if (untitle) await db.update(threads).set({ title: null }).where(eq(threads.id, id));
+    async end(thread) {
+      await end.execute({ ...thread });
+    },
+    async untitle(id) {
+      await db.update(threads).set({ title: null }).where(eq(threads.id, id));
     },
     async find(id, userId) {
       const rows = await db

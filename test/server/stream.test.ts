@@ -41,7 +41,7 @@ test('the caller’s request id is on the stream', async () => {
   await stream.all();
 });
 
-test('each frame is one data line of JSON and a blank line, with LF only', async () => {
+test('each frame is its number, one data line of JSON and a blank line, with LF only', async () => {
   const { base } = await gatedServer();
   const stream = await openRun(base, runInput('line one\nline two\r\nline three \u2028 🚂'));
   await stream.all();
@@ -50,9 +50,8 @@ test('each frame is one data line of JSON and a blank line, with LF only', async
   const frames = stream.text.slice(0, -2).split('\n\n');
   expect(frames.length).toBeGreaterThan(5);
   for (const frame of frames) {
-    expect(frame).toMatch(/^data: \{[^\n]*\}$/);
-    expect(frame).not.toContain('\n');
-    const event = JSON.parse(frame.slice('data: '.length)) as Record<string, unknown>;
+    expect(frame).toMatch(/^id: \d+\ndata: \{[^\n]*\}$/);
+    const event = JSON.parse(frame.slice(frame.indexOf('data: ') + 'data: '.length)) as Record<string, unknown>;
     expect(Object.values(event)).not.toContain(null);
   }
   expect(textOf(stream.events())).toContain('🚂');
@@ -89,7 +88,7 @@ test('silence is broken by a comment, over and over, and clients can ignore it',
   gate.open();
   const events = await stream.all();
   expect(events.at(-1)?.type).toBe('RUN_FINISHED');
-  expect(stream.text).toMatch(/^(?:data: \{.*\}\n\n|: ping\n\n)+$/u);
+  expect(stream.text).toMatch(/^(?:id: \d+\ndata: \{.*\}\n\n|: ping\n\n)+$/u);
 });
 
 test('a stream that is not silent gets no comment', async () => {

@@ -25,8 +25,9 @@ export function runInput(text: string, more: Partial<RunAgentInput> = {}): RunAg
 export function parseEvents(body: string): WireEvent[] {
   return body
     .split('\n\n')
-    .filter((frame) => frame.startsWith('data: '))
-    .map((frame) => EventSchema.parse(JSON.parse(frame.slice('data: '.length))) as unknown as WireEvent);
+    .map((frame) => frame.split('\n').find((line) => line.startsWith('data: ')))
+    .filter((line) => line !== undefined)
+    .map((line) => EventSchema.parse(JSON.parse(line.slice('data: '.length))) as unknown as WireEvent);
 }
 
 /** Runs the agent in process and gives the events; fails on any other answer than a stream. */

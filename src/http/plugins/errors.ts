@@ -19,6 +19,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   if (known === undefined) request.log.error({ err: error }, 'unhandled error');
   else if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   else if (known.status >= 500) request.log.warn({ err: known }, known.message);
+  if (known?.retryAfter !== undefined) reply.header('Retry-After', known.retryAfter);
   reply.header('X-Request-Id', request.id);
   return send(known ?? problem('internal_error'), request, reply);
 }

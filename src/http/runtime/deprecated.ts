@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { EventType, type RunAgentInput } from '../../engine/events.ts';
+import { type Event, EventType, type RunAgentInput } from '../../engine/events.ts';
 import { problem } from '../../problems.ts';
+import { streamEvents } from '../event-stream.ts';
 import { encodeLegacy } from '../legacy-events.ts';
 import { answer, errorResponses, eventStreamResponse, userHeader } from '../responses.ts';
-import { streamRun } from '../stream-run.ts';
 import { DEPRECATED } from './run.ts';
 
 const ChatRequest = z
@@ -30,20 +30,26 @@ export async function deprecatedRoutes(app: FastifyInstance): Promise<void> {
         deprecated: true,
         headers: userHeader,
         body: ChatRequest,
-        response: { 200: answer(ChatResponse, 'The answer'), ...errorResponses(403, 404, 413, 415, 422, 500, 503) },
+        response: {
+          200: answer(ChatResponse, 'The answer'),
+          ...errorResponses(403, 404, 413, 415, 422, 429, 500, 503),
+        },
       },
     },
     async (request, reply) => {
       reply.headers(DEPRECATED);
       const texts = new Map<string, string>();
-      const run = await app.services.runs.start(toRunInput(request.body), request.userId, (event) => {
+      let failure: string | undefined;
+      const reading = await app.services.runs.start(toRunInput(request.body), request.userId, (json) => {
+        const event = JSON.parse(json) as Event;
+        if (event.type === EventType.RUN_ERROR) failure = event.message;
         if (event.type === EventType.TEXT_MESSAGE_START) texts.set(event.messageId, '');
         if (event.type === EventType.TEXT_MESSAGE_CONTENT) {
           texts.set(event.messageId, (texts.get(event.messageId) ?? '') + event.delta);
         }
       });
-      const { failure } = await run.done;
-      if (failure !== undefined) throw problem('invoke_failed', { message: failure.message });
+      await reading.done;
+      if (failure !== undefined) throw problem('invoke_failed', { message: failure });
       return { session_id: request.body.session_id, response: [...texts.values()].at(-1) ?? '' };
     },
   );
@@ -57,12 +63,17 @@ export async function deprecatedRoutes(app: FastifyInstance): Promise<void> {
         deprecated: true,
         headers: userHeader,
         body: ChatRequest,
-        response: { 200: eventStreamResponse, ...errorResponses(403, 404, 413, 415, 422, 503) },
+        response: { 200: eventStreamResponse, ...errorResponses(403, 404, 413, 415, 422, 429, 503) },
       },
     },
     (request, reply) => {
       reply.headers(DEPRECATED);
-      return streamRun(app, request, reply, toRunInput(request.body), encodeLegacy);
+      const input = toRunInput(request.body);
+      return streamEvents(app, request, reply, {
+        about: { threadId: input.threadId, runId: input.runId },
+        read: (reader) => app.services.runs.start(input, request.userId, reader),
+        encode: encodeLegacy,
+      });
     },
   );
 }

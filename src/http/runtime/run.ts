@@ -1,13 +1,21 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { RunAgentInput as RunInput } from '../../engine/events.ts';
+import { streamEvents } from '../event-stream.ts';
 import { errorResponses, eventStreamResponse, userHeader } from '../responses.ts';
 import { normaliseRunBody, RunAgentInput } from '../run-input.ts';
-import { streamRun } from '../stream-run.ts';
 
 /** `POST /agent/run`, the canonical way to talk to the agent, and its deprecated twin for older UI kits. */
 export async function runRoutes(app: FastifyInstance): Promise<void> {
   const routes = app.withTypeProvider<ZodTypeProvider>();
+  const stream = (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const input = request.body as RunInput;
+    const { threadId, runId } = input;
+    return streamEvents(app, request, reply, {
+      about: { threadId, runId },
+      read: (reader) => app.services.runs.start(input, request.userId, reader),
+    });
+  };
   routes.post(
     '/agent/run',
     {
@@ -17,13 +25,14 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
         summary: 'Run the agent',
         description:
           'Runs the agent once on a thread and streams AG-UI events as server-sent events. The stream starts with ' +
-          'RUN_STARTED and ends with exactly one RUN_FINISHED or RUN_ERROR. Closing the connection does not stop the run.',
+          'RUN_STARTED and ends with exactly one RUN_FINISHED or RUN_ERROR. Closing the connection does not stop the ' +
+          'run; the same `threadId` and `runId` again show the run there is and do not run twice.',
         headers: userHeader,
         body: RunAgentInput,
-        response: { 200: eventStreamResponse, ...errorResponses(403, 404, 413, 415, 422, 503) },
+        response: { 200: eventStreamResponse, ...errorResponses(403, 404, 409, 413, 415, 422, 429, 503) },
       },
     },
-    (request, reply) => streamRun(app, request, reply, request.body as RunInput),
+    stream,
   );
   routes.post(
     '/agent/clientkit/stream',
@@ -36,12 +45,12 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
         deprecated: true,
         headers: userHeader,
         body: RunAgentInput,
-        response: { 200: eventStreamResponse, ...errorResponses(403, 404, 413, 415, 422, 503) },
+        response: { 200: eventStreamResponse, ...errorResponses(403, 404, 409, 413, 415, 422, 429, 503) },
       },
     },
     (request, reply) => {
       reply.headers(DEPRECATED);
-      return streamRun(app, request, reply, request.body as RunInput);
+      return stream(request, reply);
     },
   );
 }

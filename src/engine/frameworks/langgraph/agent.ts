@@ -6,6 +6,7 @@ import { createHistory } from './history.ts';
 import { emitLegacyInterrupts, type RawInterrupt, toInterrupts } from './interrupts.ts';
 import type { MessageClasses } from './messages.ts';
 import { breakpointInterrupt, planRun, type RunPlan } from './plan.ts';
+import { readThread, rewind, type ThreadReading } from './position.ts';
 import { readSchemas } from './schemas.ts';
 import type { CompiledGraph } from './shapes.ts';
 import { StateView } from './state-view.ts';
@@ -43,14 +44,21 @@ export function createLangGraphAgent(
     history: keeps ? { canList: true, canGet: true } : null,
   };
 
-  const run: Agent['run'] = async (input, { userId, signal }, emit) => {
+  const run: Agent['run'] = async (input, { userId, signal, thread: position, attach }, emit) => {
     const thread = { configurable: { thread_id: input.threadId } };
-    const state = keeps ? await graph.getState(thread) : undefined;
-    const plan = await planRun(graph, schemas, packages.messages, input, state);
+    const found = keeps ? await readThread(graph, input.threadId, position) : undefined;
+    const state = found?.state;
+    const plan = await planRun(graph, schemas, packages.messages, input, state, position.cut);
     const view = new StateView(schemas);
-    view.update((state?.values ?? {}) as Record<string, unknown>);
+    const values = (state?.values ?? {}) as Record<string, unknown>;
+    view.update(plan.kind === 'start' ? { ...values, messages: plan.conversation } : values);
+    attach({
+      messages: () => view.shownMessages(),
+      state: () => view.shownState(),
+      undo: async () => (found === undefined ? null : rewind(graph, input.threadId, found)),
+    });
     if (plan.kind === 'abandon') {
-      await graph.updateState(thread, null, '__end__');
+      await graph.updateState(state?.config ?? thread, null, '__end__');
       view.emitFinal(emit);
       return { interrupts: [], pendingToolCallIds: [], usage: [] };
     }
@@ -61,10 +69,11 @@ export function createLangGraphAgent(
     }
     const translator = new Translator(emit, isRecord(input.forwardedProps) && input.forwardedProps.includeRaw === true);
     translator.know(view.messages);
+    if (plan.kind === 'start') for (const repair of plan.repairs) translator.tellRepair(repair);
     const stream = await graph.stream(graphInput(plan, packages), {
       configurable: {
         ...thread.configurable,
-        ...(plan.kind === 'start' && plan.checkpointId !== undefined && { checkpoint_id: plan.checkpointId }),
+        ...checkpoint(plan, found),
         user_id: userId ?? 'standalone',
       },
       // biome-ignore lint/suspicious/noExplicitAny: the handler fits by shape; its class is of no copy of LangChain
@@ -84,7 +93,7 @@ export function createLangGraphAgent(
     framework: 'LANGGRAPH',
     name,
     capabilities,
-    history: storeId === undefined ? undefined : createHistory(graph, storeId),
+    history: storeId === undefined ? undefined : createHistory(graph, schemas, storeId),
     run: (input, context, emit) => run(input, context, emit).catch(explain),
     async graph() {
       return buildLangGraphIr(name, await graph.getGraphAsync());
@@ -94,6 +103,12 @@ export function createLangGraphAgent(
     },
     close: options.close,
   };
+}
+
+/** The checkpoint the graph starts from, where that is not the newest. */
+function checkpoint(plan: RunPlan, found: ThreadReading | undefined): { checkpoint_id?: string } {
+  const id = (plan.kind === 'start' ? plan.checkpointId : undefined) ?? found?.rewoundTo;
+  return id === undefined ? {} : { checkpoint_id: id };
 }
 
 /** Keys shown to the client although the graph's output schema leaves them out. */

@@ -1,18 +1,30 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BaseMessage } from '@langchain/core/messages';
+import type { BaseMessage, ToolMessage } from '@langchain/core/messages';
 import { RunFailure } from '../../agent.ts';
 import { isRecord } from '../../encode.ts';
 import { type Interrupt, type Message, MINTED_ID, type RunAgentInput } from '../../events.ts';
 import { toBlocks } from './content.ts';
 import { type RawInterrupt, resumeValue, toInterrupts } from './interrupts.ts';
 import { fromLangChain, type MessageClasses, toLangChain } from './messages.ts';
+import { isRepair, repairOrphans } from './orphans.ts';
+import { checkpointId } from './position.ts';
 import { type GraphSchemas, structuredInput } from './schemas.ts';
 import { type CompiledGraph, isMessage, messageType, type ThreadState } from './shapes.ts';
 
 /** What a run is to do with its graph. */
 export type RunPlan =
-  /** Start with new input, from the newest checkpoint or from an earlier one (`checkpointId`). */
-  | { kind: 'start'; input: Record<string, unknown>; checkpointId?: string }
+  /**
+   * Start with new input, from the newest checkpoint or from an earlier one (`checkpointId`); `conversation` is what is
+   * said then.
+   */
+  | {
+      kind: 'start';
+      input: Record<string, unknown>;
+      checkpointId?: string;
+      conversation: BaseMessage[];
+      /** Results made up for calls that never got one. */
+      repairs: ToolMessage[];
+    }
   /** Answer what the graph asked; `messages` came with the answer and join the conversation first. */
   | { kind: 'resume'; value: unknown; messages: BaseMessage[] }
   /** Go on after a breakpoint. */
@@ -28,8 +40,8 @@ function openInterrupts(state: ThreadState | undefined): RawInterrupt[] {
 }
 
 /** Whether a thread with no open question has stopped at one of the graph's breakpoints. */
-function isAtBreakpoint(graph: CompiledGraph, state: ThreadState | undefined): state is ThreadState {
-  if (state === undefined || state.next.length === 0) return false;
+function isAtBreakpoint(graph: CompiledGraph, state: ThreadState | undefined, cut: boolean): state is ThreadState {
+  if (cut || state === undefined || state.next.length === 0) return false;
   // A node that failed is not a pause: the client has seen the error and may go on with something else.
   if (state.tasks.some((task) => task.error !== undefined)) return false;
   const { interruptBefore: before, interruptAfter: after } = graph as {
@@ -37,15 +49,25 @@ function isAtBreakpoint(graph: CompiledGraph, state: ThreadState | undefined): s
     interruptAfter?: unknown;
   };
   const stopsBefore = before === '*' || (Array.isArray(before) && state.next.some((node) => before.includes(node)));
-  // Which node came before is not recorded; a thread that a crash cut short goes on in the same way.
+  // Which node came before is not recorded.
   return stopsBefore || after === '*' || (Array.isArray(after) && after.length > 0);
+}
+
+/** What a thread waits at: its open questions, or else the breakpoint it stopped at. */
+export function pausedAt(
+  graph: CompiledGraph,
+  state: ThreadState | undefined,
+  cut: boolean,
+): { raw: RawInterrupt[]; atBreakpoint: boolean } {
+  const questions = openInterrupts(state);
+  const atBreakpoint = questions.length === 0 && isAtBreakpoint(graph, state, cut);
+  return { raw: atBreakpoint ? [breakpointInterrupt(state)] : questions, atBreakpoint };
 }
 
 /** A breakpoint as an interrupt, so that every client can show it and go on. */
 export function breakpointInterrupt(state: ThreadState): RawInterrupt {
-  const checkpoint = String(state.config.configurable?.checkpoint_id ?? '');
   return {
-    id: `breakpoint:${checkpoint}`,
+    id: `breakpoint:${checkpointId(state) ?? ''}`,
     value: {
       reason: 'langgraph:breakpoint',
       message: `The agent paused before: ${state.next.join(', ')}.`,
@@ -58,6 +80,8 @@ export function breakpointInterrupt(state: ThreadState): RawInterrupt {
  * Decides what the run does, from what the client sent and what the thread holds (ag-ui contract, section 11).
  *
  * @param state the thread's state, or undefined when the graph keeps none.
+ * @param cut whether the thread's last run was cut short. What it waited at before can still be answered, but it no
+ *   longer stands in the way of something new.
  * @throws RunFailure when the input breaks a rule the client must know.
  */
 export async function planRun(
@@ -66,10 +90,9 @@ export async function planRun(
   classes: MessageClasses,
   input: RunAgentInput,
   state: ThreadState | undefined,
+  cut: boolean,
 ): Promise<RunPlan> {
-  const questions = openInterrupts(state);
-  const atBreakpoint = questions.length === 0 && isAtBreakpoint(graph, state);
-  const raw = atBreakpoint ? [breakpointInterrupt(state)] : questions;
+  const { raw, atBreakpoint } = pausedAt(graph, state, cut);
   const open = toInterrupts(raw);
   const resume = resumeValue(input, open, Date.now());
   const stored = storedMessages(state);
@@ -84,24 +107,35 @@ export async function planRun(
 
   if (schemas.structuredInput !== null) {
     if (open.length > 0) return { kind: 'ask-again', raw, interrupts: open };
-    return { kind: 'start', input: structuredInput(input, schemas.structuredInput) };
+    return { kind: 'start', input: structuredInput(input, schemas.structuredInput), conversation: stored, repairs: [] };
   }
   const news = findNews(input, stored);
   if (open.length > 0) {
     if (news.fresh.length === 0) return { kind: 'ask-again', raw, interrupts: open };
-    throw new RunFailure(
-      'INTERRUPT_PENDING',
-      'The agent waits for an answer on this thread: send "resume" for its open interrupts first.',
-    );
+    if (!cut) {
+      throw new RunFailure(
+        'INTERRUPT_PENDING',
+        'The agent waits for an answer on this thread: send "resume" for its open interrupts first.',
+      );
+    }
   }
-  const checkpointId =
+  const forkFrom =
     news.forkBefore === undefined ? undefined : await checkpointBefore(graph, input.threadId, news.forkBefore);
-  const messages = toMessages(news.fresh);
+  const kept = upTo(stored, news.forkBefore);
+  const messages = repairOrphans(kept, toMessages(news.fresh), classes);
   return {
     kind: 'start',
+    conversation: [...kept, ...messages],
+    repairs: messages.filter(isRepair),
     input: { ...stateInput(input, schemas, state), ...(schemas.hasMessages && { messages }) },
-    ...(checkpointId !== undefined && { checkpointId }),
+    ...(forkFrom !== undefined && { checkpointId: forkFrom }),
   };
+}
+
+/** The messages before the one with the id; all of them without an id. */
+function upTo(messages: BaseMessage[], id: string | undefined): BaseMessage[] {
+  const end = id === undefined ? -1 : messages.findIndex((message) => message.id === id);
+  return end < 0 ? messages : messages.slice(0, end);
 }
 
 function storedMessages(state: ThreadState | undefined): BaseMessage[] {
@@ -171,8 +205,7 @@ async function checkpointBefore(
 ): Promise<string | undefined> {
   for await (const state of graph.getStateHistory({ configurable: { thread_id: threadId } })) {
     if (storedMessages(state).some((message) => message.id === messageId)) continue;
-    const id: unknown = state.config.configurable?.checkpoint_id;
-    return typeof id === 'string' ? id : undefined;
+    return checkpointId(state);
   }
   return undefined;
 }

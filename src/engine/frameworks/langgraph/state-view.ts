@@ -46,6 +46,16 @@ export class StateView {
     emit({ type: EventType.STATE_SNAPSHOT, snapshot: this.#snapshot(fromLangChain(this.messages)) });
   }
 
+  /** The conversation as the client is shown it; undefined when the graph has none. */
+  shownMessages(): Message[] | undefined {
+    return this.#hasMessages ? fromLangChain(this.messages) : undefined;
+  }
+
+  /** The state as the client is shown it. */
+  shownState(): Values {
+    return this.#snapshot(fromLangChain(this.messages));
+  }
+
   /** Sends the snapshots every run ends with. */
   emitFinal(emit: Emit): void {
     const messages = fromLangChain(this.messages);

@@ -87,6 +87,12 @@ export class Translator {
     }
   }
 
+  /** Tells of a result that was made up for a call of an earlier run, so that the client puts it behind the call. */
+  tellRepair({ id, tool_call_id: toolCallId, content }: ToolMessage): void {
+    const result = { toolCallId, messageId: id ?? '', role: 'tool' as const, content: content as string };
+    this.#emit({ type: EventType.TOOL_CALL_RESULT, ...result });
+  }
+
   /** Takes a custom event, dispatched or written to the stream by the author. */
   custom(name: string, value: unknown): void {
     customEvent(name, value, this.#emit);
