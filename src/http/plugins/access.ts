@@ -37,7 +37,7 @@ export const access = fp(async (app: FastifyInstance, options: { allowedHosts: s
         // Only origins the operator has named may send cookies.
         credentials: allowed && origins.includes(origin),
         methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-        exposedHeaders: ['X-Request-Id'],
+        exposedHeaders: ['X-Request-Id', 'Retry-After'],
         maxAge: 600,
         strictPreflight: false,
         preflightContinue: false,

@@ -1,4 +1,5 @@
 import type { AgentHistory, HistoryMessage } from '../../agent.ts';
+import { EventType } from '../../events.ts';
 import { textOf } from './content.ts';
 import { emitLegacyInterrupts, toInterrupts } from './interrupts.ts';
 import { pausedAt } from './plan.ts';
@@ -16,8 +17,10 @@ export function createHistory(graph: CompiledGraph, schemas: GraphSchemas, store
       const { raw } = pausedAt(graph, state, position.cut);
       const view = new StateView(schemas);
       view.update((state.values ?? {}) as Record<string, unknown>);
+      const messages = view.shownMessages();
+      if (messages !== undefined) emit({ type: EventType.MESSAGES_SNAPSHOT, messages });
+      emit({ type: EventType.STATE_SNAPSHOT, snapshot: view.shownState() });
       emitLegacyInterrupts(raw, emit);
-      view.emitFinal(emit);
       return toInterrupts(raw);
     },
     async messages(threadId, position) {
