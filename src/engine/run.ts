@@ -81,13 +81,17 @@ export async function runAgent(
   });
   try {
     signal.throwIfAborted();
+    // Not `signal.aborted`, which costs more than the rest of a token's way to the log.
+    let stopped = false;
     const emit: Emit = (event) => {
-      if (!signal.aborted) guard.emit(event);
+      if (!stopped) guard.emit(event);
     };
     const work = withRunScope({ input, userId: context.userId, emit }, () =>
       agent.run(input, { ...context, signal }, emit),
     );
-    const outcome = await untilAborted(work, signal);
+    const outcome = await untilAborted(work, signal, () => {
+      stopped = true;
+    });
     signal.throwIfAborted();
     guard.emit({ type: EventType.RUN_FINISHED, threadId, runId, ...finish(input, outcome) });
     // It may be the event that cannot be encoded.
@@ -133,11 +137,12 @@ function finish(
 }
 
 /** Waits for the run, but after an abort only a moment: an agent that ignores its signal must not hold the stream. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, stop: () => void): Promise<T> {
   let onAbort: (() => void) | undefined;
   let grace: NodeJS.Timeout | undefined;
   const abandoned = new Promise<never>((_, reject) => {
     onAbort = () => {
+      stop();
       grace = setTimeout(() => reject(signal.reason), ABORT_GRACE_MS);
     };
     if (signal.aborted) onAbort();

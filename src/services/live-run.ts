@@ -41,6 +41,8 @@ export class LiveRun {
   waited = false;
   /** Whether it came to take the thread from another run. */
   takeover = false;
+  /** Whether it has its place: it runs, waits, or was refused. */
+  entered = false;
   /** Whether the agent was or is being asked; a run that was not can be taken back without trace. */
   begun = false;
   /** Whether what it did is to be forgotten when it has ended. */
@@ -54,6 +56,7 @@ export class LiveRun {
   #base: { messages: Message[]; state: Record<string, unknown> } | undefined;
   #terminal: { event: Event; json: string } | undefined;
   #over = false;
+  #joining = 0;
 
   constructor(input: RunAgentInput, userId: string, maxLogBytes: number) {
     this.userId = userId;
@@ -85,8 +88,9 @@ export class LiveRun {
     return this.#over;
   }
 
+  /** How many read it, or wait to. */
   get readers(): number {
-    return this.#readers.size;
+    return this.#readers.size + this.#joining;
   }
 
   /** About how many bytes the run takes while it is kept. */
@@ -134,8 +138,10 @@ export class LiveRun {
   join(reader: RunReader): Reading {
     let detached = false;
     let reading: Reading | undefined;
+    this.#joining += 1;
     const joined = this.#readable.promise.then(() => {
       if (detached) return undefined;
+      this.#joining -= 1;
       const events = this.#encode(this.#log.project().catchUp(this.#base ?? this.#now()));
       events.forEach((json, index) => {
         reader(json, index === events.length - 1 ? this.#log.last : undefined);
@@ -145,7 +151,8 @@ export class LiveRun {
     });
     return {
       done: joined,
-      detach(lost) {
+      detach: (lost) => {
+        if (reading === undefined && !detached) this.#joining -= 1;
         detached = true;
         reading?.detach(lost);
       },

@@ -84,7 +84,8 @@ export function createRuns(options: RunsOptions): Runs {
   const stop = (run: LiveRun, failure: RunFailure): void => {
     if (run.over || run.controller.signal.aborted) return;
     run.controller.abort(failure);
-    if (run.begun) return;
+    // One that is still being prepared is refused when it would enter.
+    if (run.begun || !run.entered) return;
     admission.leave(run, run.threadId);
     void refuse(run, true);
   };
@@ -92,12 +93,16 @@ export function createRuns(options: RunsOptions): Runs {
   /** Finds the run its place. Nothing here waits, so of several that come at once each meets what the one before left. */
   const enter = (run: LiveRun, policy: Env['SERVICE_THREAD_POLICY']): void => {
     const { threadId } = run;
-    const active = admission.active(threadId);
-    const turnAway = (failure: RunFailure): void => {
+    const { signal } = run.controller;
+    run.entered = true;
+    const turnAway = (failure: RunFailure, known = false): void => {
       admission.release();
       run.controller.abort(failure);
-      void refuse(run, false);
+      void refuse(run, known);
     };
+    if (closing && !signal.aborted) run.controller.abort(shuttingDown());
+    if (signal.aborted) return turnAway(signal.reason as RunFailure, true);
+    const active = admission.active(threadId);
     const takesOver = policy === 'interrupt' || policy === 'rollback';
     if (active !== undefined && takesOver) {
       // An answer that is being acted on stays so: the same one again must not act again.
@@ -154,6 +159,13 @@ export function createRuns(options: RunsOptions): Runs {
       if (!admission.reserve()) throw problem('too_many_runs', { retryAfter: admission.retryAfter });
       const run = new LiveRun(input, owner, env.SERVICE_RUN_LOG_MAX_BYTES);
       runs.set(key, run);
+      open.add(run);
+      const giveUp = (): void => {
+        forget(run);
+        admission.release();
+        open.delete(run);
+        run.settle({ status: 'failed' });
+      };
       let free = false;
       try {
         run.position = await threads.claim(input, userId, current.engine.agent);
@@ -173,18 +185,15 @@ export function createRuns(options: RunsOptions): Runs {
           const row = await store.find(run.runId, owner, run.threadId);
           if (row === undefined) throw problem('not_found');
           if (row.digest !== run.digest) throw problem('run_id_taken');
-          forget(run);
-          admission.release();
+          giveUp();
           run.admitted.resolve(row);
           return recall.run(row, reader);
         }
       } catch (error) {
-        forget(run);
-        admission.release();
+        giveUp();
         run.admitted.reject(error);
         throw error;
       }
-      open.add(run);
       run.waited = !free;
       const reading = watch(run, () => run.follow(reader));
       enter(run, policy);
@@ -197,9 +206,7 @@ export function createRuns(options: RunsOptions): Runs {
     },
     close() {
       closing = true;
-      for (const run of open) {
-        if (!run.begun) stop(run, new RunFailure('SHUTTING_DOWN', 'The server is shutting down.'));
-      }
+      for (const run of open) if (!run.begun) stop(run, shuttingDown());
       const ended = Promise.all([...open].map((run) => run.ended)).then(() => shelf.clear());
       return { ended };
     },
@@ -208,6 +215,10 @@ export function createRuns(options: RunsOptions): Runs {
 
 function keyOf(threadId: string, runId: string): string {
   return JSON.stringify([threadId, runId]);
+}
+
+function shuttingDown(): RunFailure {
+  return new RunFailure('SHUTTING_DOWN', 'The server is shutting down.');
 }
 
 function cancelled(): RunFailure {

@@ -2,6 +2,7 @@ import { type Agent, type Capabilities, RunFailure, type RunOutcome } from '../.
 import { buildLangGraphIr } from '../../drawing/langgraph-graph.ts';
 import { isRecord } from '../../encode.ts';
 import type { Emit, RunAgentInput } from '../../events.ts';
+import { noteAnswers } from './answers.ts';
 import { createHistory } from './history.ts';
 import { emitLegacyInterrupts, type RawInterrupt, toInterrupts } from './interrupts.ts';
 import type { MessageClasses } from './messages.ts';
@@ -70,6 +71,7 @@ export function createLangGraphAgent(
     const translator = new Translator(emit, isRecord(input.forwardedProps) && input.forwardedProps.includeRaw === true);
     translator.know(view.messages);
     if (plan.kind === 'start') for (const repair of plan.repairs) translator.tellRepair(repair);
+    const takeBack = plan.kind === 'resume' && state !== undefined ? await noteAnswers(graph, state) : undefined;
     const stream = await graph.stream(graphInput(plan, packages), {
       configurable: {
         ...thread.configurable,
@@ -82,7 +84,10 @@ export function createLangGraphAgent(
       outputKeys: streamKeys,
       signal,
     });
-    const raw = await follow(stream, translator, view, emit);
+    const raw = await follow(stream, translator, view, emit).catch(async (error: unknown) => {
+      await takeBack?.();
+      throw error;
+    });
     const pending = raw?.length === 0 && keeps ? [breakpointInterrupt(await graph.getState(thread))] : (raw ?? []);
     emitLegacyInterrupts(pending, emit);
     view.emitFinal(emit);
