@@ -43,6 +43,17 @@ export function openStream(
   });
 }
 
+/** Gets a path and reads the answer piece by piece. */
+export function openEvents(base: string, path: string, headers: Record<string, string> = {}): Promise<OpenStream> {
+  return new Promise((resolve, reject) => {
+    const call = request(`${base}${path}`, { agent: new Agent({ keepAlive: false }), headers }, (response) =>
+      resolve(follow(response, () => call.destroy())),
+    );
+    call.on('error', reject);
+    call.end();
+  });
+}
+
 /** Posts a run input to `/agent/run`. */
 export function openRun(base: string, input: RunAgentInput, headers: Record<string, string> = {}): Promise<OpenStream> {
   return openStream(base, input, { headers });
