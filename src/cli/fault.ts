@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { DatabaseProblem } from '../store/migrate-sqlite.ts';
 
 /** Something the caller can mend: what is wrong and what to do, a line each. Shown without a stack. */
 export class Fault extends Error {
@@ -41,6 +42,8 @@ export function listenFault(error: unknown, host: string, port: number): unknown
 
 /** Why the server's database cannot be used, or the error itself when it is none of the usual ones. */
 export function databaseFault(error: unknown, path: string): unknown {
+  if (error instanceof DatabaseProblem)
+    return new Fault([`The database ${path} cannot be used.`, error.message], { cause: error });
   const code = codeOf(error);
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
     return new Fault(

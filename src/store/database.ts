@@ -4,9 +4,22 @@ import type * as sqliteTables from './schema.sqlite.ts';
 /** Tables of the store; every dialect has the same, under the same names. */
 export type Tables = typeof sqliteTables;
 
+/** A write that can be part of a {@link Database.commit}. */
+export interface Write {
+  run(): unknown;
+}
+
+type Queries = BaseSQLiteDatabase<'sync' | 'async', unknown>;
+
 /** An open database. Queries go through `tables` and are always awaited, so that they serve every dialect. */
 export interface Database {
-  readonly db: BaseSQLiteDatabase<'sync' | 'async', unknown>;
+  readonly db: Queries;
   readonly tables: Tables;
+  /**
+   * Carries out all writes or none. They are made from the handle they get; nothing can be waited for between them.
+   *
+   * @throws the driver's error; nothing is written then.
+   */
+  commit(writes: (db: Queries) => Write[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 
 export const { and, desc, eq, inArray, isNotNull, isNull, lt, sql } =
   require('drizzle-orm') as typeof import('drizzle-orm');
-export const { index, integer, primaryKey, sqliteTable, text } =
+export const { index, integer, primaryKey, sqliteTable, text, uniqueIndex } =
   require('drizzle-orm/sqlite-core') as typeof import('drizzle-orm/sqlite-core');
 export const { drizzle } = require('drizzle-orm/better-sqlite3') as typeof import('drizzle-orm/better-sqlite3');
 export const { migrate } =

@@ -1,4 +1,4 @@
-import { index, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 
 /** Index of conversation threads. What was said is kept by the agent's checkpointer; this knows whose it is. */
 export const threads = sqliteTable(
@@ -52,3 +52,50 @@ export const runs = sqliteTable(
     index('runs_by_end').on(table.finishedAt),
   ],
 );
+
+/** The stored configuration: one row per resource. What a row holds is its resource's business (`src/services/resources/`). */
+export const configRecords = sqliteTable(
+  'config_records',
+  {
+    /** Which resource: `agent`, `guardrails`, … */
+    resource: text('resource').notNull(),
+    /** A UUID, or `singleton`. */
+    id: text('id').notNull(),
+    slug: text('slug'),
+    /** The record as JSON; secrets in it are encrypted. */
+    data: text('data').notNull(),
+    /** Where it came from: `database`, `file` or `command line`. */
+    origin: text('origin').notNull(),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.resource, table.id] }),
+    uniqueIndex('config_records_by_slug').on(table.resource, table.slug),
+  ],
+);
+
+/** One row per write of the configuration. */
+export const revisions = sqliteTable('revisions', {
+  /** Counts up from 1. Two writers that meet collide on it. */
+  number: integer('number').primaryKey(),
+  /** Epoch milliseconds. */
+  createdAt: integer('created_at').notNull(),
+  /** Who wrote, as far as the server knows. */
+  actor: text('actor').notNull(),
+  /** What was written: a resource, or `import`, `restore`, … */
+  resource: text('resource').notNull(),
+  action: text('action').notNull(),
+  /** The whole configuration after the write, as JSON; secrets in it are encrypted. */
+  config: text('config').notNull(),
+});
+
+/** How the last reload went. One row. */
+export const runtimeState = sqliteTable('runtime_state', {
+  id: text('id').primaryKey(),
+  status: text('status').notNull(),
+  message: text('message').notNull(),
+  error: text('error'),
+  /** Epoch milliseconds. */
+  at: integer('at').notNull(),
+});
