@@ -26,6 +26,11 @@ export const PROBLEMS = {
     message:
       'Reload is allowed from this machine, or with "Authorization: Bearer" and the value of SERVICE_RELOAD_TOKEN.',
   },
+  conflict: { status: 409, message: 'Conflict' },
+  precondition_failed: {
+    status: 412,
+    message: 'Somebody else has changed the configuration in between. Read it again and repeat the change.',
+  },
   run_id_taken: {
     status: 409,
     message: 'This thread has a run of this id already, which was asked something else. Give every run its own runId.',
@@ -37,6 +42,7 @@ export const PROBLEMS = {
     status: 422,
     message: 'The new configuration could not be started; the previous agent keeps serving.',
   },
+  guardrail_rejected: { status: 429, message: 'This message is not allowed here.' },
   too_many_runs: { status: 429, message: 'The server has as many runs as it can take. Try again in a moment.' },
   invoke_failed: { status: 500, message: 'The agent could not complete this run.' },
   internal_error: { status: 500, message: 'Internal Server Error' },

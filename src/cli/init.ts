@@ -2,7 +2,7 @@ import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { openBrowser } from './browser.ts';
 import { Fault } from './fault.ts';
-import { projectFiles } from './project.ts';
+import { filesFor } from './project.ts';
 import { readSettings } from './settings.ts';
 
 /**
@@ -12,7 +12,7 @@ import { readSettings } from './settings.ts';
  */
 export async function init(name: string | undefined, options: { port?: string; browser: boolean }): Promise<void> {
   const folder = resolve(name ?? '.');
-  const files = await projectFiles(folder, options.port);
+  const files = await filesFor(folder, options.port);
   await refuseExisting(folder, Object.keys(files));
   try {
     await mkdir(folder, { recursive: true });

@@ -43,7 +43,7 @@ export async function serve(options: ServeOptions): Promise<string> {
     root,
     variables,
     source,
-    ...(options.engineOnly !== undefined && { defaultCheckpointer: undefined }),
+    ...(options.engineOnly !== undefined && { engineOnly: true, defaultCheckpointer: undefined }),
   }).catch((error: unknown) => {
     throw databaseFault(error, sqlitePath(env.DATABASE_URL, root));
   });

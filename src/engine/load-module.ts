@@ -93,7 +93,7 @@ function compileCache(root: string): string | false {
 }
 
 /** Splits at the colon before the export's name; one followed by a slash belongs to a Windows path. */
-function splitDefinition(definition: string): [path: string, exportName: string | undefined] {
+export function splitDefinition(definition: string): [path: string, exportName: string | undefined] {
   const match = /^(.+):([\p{ID_Start}$_][\p{ID_Continue}$]*)$/u.exec(definition);
   return match?.[1] === undefined ? [definition, undefined] : [match[1], match[2]];
 }

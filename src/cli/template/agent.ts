@@ -55,7 +55,7 @@ function offlineReply(messages: BaseMessage[]): AIMessage {
   );
 }
 
-/** The server compiles the graph with the checkpointer that config.yaml names. */
+/** The server compiles the graph with the checkpointer it is configured with. */
 export const graph = new StateGraph(MessagesAnnotation)
   .addNode('agent', agent)
   .addNode('tools', new ToolNode(tools))
