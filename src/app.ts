@@ -5,6 +5,8 @@ import type { ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { adminRoutes } from './http/admin/index.ts';
+import { managedRoutes } from './http/managed/index.ts';
 import { healthRoutes } from './http/operational/health.ts';
 import { localOrToken, type ReloadAuth, reloadRoutes } from './http/operational/reload.ts';
 import { access } from './http/plugins/access.ts';
@@ -101,6 +103,11 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
   await app.register(deprecatedRoutes);
   await app.register(sessionRoutes);
   await app.register(introspectionRoutes);
+  // An engine by itself is configured from outside.
+  if (services.admin !== undefined) {
+    await app.register(adminRoutes);
+    await app.register(managedRoutes);
+  }
   await app.register(healthRoutes);
   await app.register(reloadRoutes, { reloadAuth: options.reloadAuth ?? localOrToken(env.SERVICE_RELOAD_TOKEN) });
   // Imported when there is something to serve: it takes a while.

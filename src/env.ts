@@ -55,6 +55,13 @@ export const EnvSchema = z.object({
     .startsWith('sqlite:///', 'must start with sqlite:/// (PostgreSQL is not supported by this version)')
     .default('sqlite:///./data/service.db')
     .describe("The server's own database: a file, relative to the working directory (four slashes: absolute)."),
+  SERVICE_SECRET_KEY: z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .optional()
+    .describe(
+      'Key that secrets in the database are encrypted with, 32 characters or more; unset, one is made beside the database.',
+    ),
   SERVICE_ADMIN_AUTH_MODE: z
     .literal('none', 'must be none: password and sso are not supported by this version')
     .default('none')
@@ -74,6 +81,9 @@ export const EnvSchema = z.object({
   )
     .default([])
     .describe('Origins whose pages may call the server, with credentials. Comma-separated.'),
+  SERVICE_ALLOW_STDIO_MCP: flag
+    .default(false)
+    .describe('Allow admins to configure MCP servers that are programs on this machine: true or false.'),
   SERVICE_RELOAD_TOKEN: z
     .string()
     .min(16, 'must have at least 16 characters')
@@ -151,6 +161,7 @@ export type EnvName = keyof Env;
 
 /** Settings whose value is never shown. */
 const SECRET_SETTINGS: ReadonlySet<string> = new Set<EnvName>([
+  'SERVICE_SECRET_KEY',
   'SERVICE_RELOAD_TOKEN',
   'SERVICE_AGENT_API_KEY',
   'DATABASE_URL',

@@ -1,20 +1,31 @@
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
 import type { Env } from './env.ts';
+import { type Checks, createChecks } from './services/checks.ts';
+import { createStateCodec } from './services/config/state-codec.ts';
+import { createVault, readSecretKey } from './services/config/vault.ts';
 import { type ConfigSource, fileSource } from './services/config-source.ts';
+import { type Configuration, createConfiguration } from './services/configuration.ts';
 import { type Configurator, createConfigurator } from './services/configurator.ts';
 import { createIntrospection, type Introspection } from './services/introspection.ts';
+import { createManaged, type Managed } from './services/managed.ts';
 import { createObservers, type Observers } from './services/observers.ts';
+import { createOnboarding, type Onboarding } from './services/onboarding/onboarding.ts';
 import { createRecall } from './services/recall.ts';
+import { createReconfigure, type Reconfigure } from './services/reconfigure.ts';
+import { createRevisions, type Revisions } from './services/revisions.ts';
 import { createRunHistory } from './services/run-history.ts';
 import { createRunRecords, type RunRecords } from './services/run-records.ts';
 import { createRuns, type Runs } from './services/runs.ts';
 import { createSessions, type Sessions } from './services/sessions.ts';
+import { createStoredConfigurator } from './services/stored-config.ts';
 import { createThreads } from './services/threads.ts';
 import { createWithEngine } from './services/with-engine.ts';
 import { sqlitePath } from './sqlite-driver.ts';
+import { createConfigStore } from './store/config-store.ts';
 import type { Database } from './store/database.ts';
 import { createRunStore } from './store/run-store.ts';
 import { openSqliteDatabase } from './store/sqlite.ts';
@@ -26,6 +37,8 @@ export interface Services {
   readonly log: Logger;
   readonly holder: EngineHolder;
   readonly configurator: Configurator;
+  /** What an admin configures; undefined for an engine by itself, which is configured from outside. */
+  readonly admin: Admin | undefined;
   readonly runs: Runs;
   readonly runRecords: RunRecords;
   readonly sessions: Sessions;
@@ -43,6 +56,8 @@ export interface ServiceOptions {
   root: string;
   /** Environment that `${NAME}` in configuration files is resolved from. */
   variables: Readonly<Record<string, string | undefined>>;
+  /** Runs an engine by itself: the source is the configuration, and nothing of it is stored. */
+  engineOnly?: boolean;
   /** Where the configuration comes from; by default the file SERVICE_CONFIG_PATH names, which may be missing. */
   source?: ConfigSource;
   /** Memory of an agent whose configuration names none; by default the process's own. */
@@ -66,18 +81,23 @@ export async function createServices(options: ServiceOptions): Promise<Services>
       else log.error({ generation, err }, 'an agent could not be closed cleanly');
     },
   });
-  const configurator = createConfigurator({
-    source: options.source ?? fileSource(configPath, variables, true),
-    fileSource: (path) => fileSource(path, variables, false),
+  const ports = {
+    root,
+    memory: createMemoryPool(root),
+    defaultCheckpointer: 'defaultCheckpointer' in options ? options.defaultCheckpointer : { type: 'memory' as const },
+  };
+  const source = options.source ?? fileSource(configPath, variables, true);
+  const sources = {
+    source,
+    fileSource: (path: string) => fileSource(path, variables, false),
     configDir: dirname(configPath),
-    ports: {
-      root,
-      memory: createMemoryPool(root),
-      defaultCheckpointer: 'defaultCheckpointer' in options ? options.defaultCheckpointer : { type: 'memory' },
-    },
-    holder,
-    log,
-  });
+  };
+  const admin =
+    options.engineOnly === true ? undefined : createAdmin({ env, log, root, variables, database, holder, ports });
+  const configurator =
+    admin === undefined
+      ? createConfigurator({ ...sources, ports, holder, log })
+      : createStoredConfigurator({ ...sources, reconfigure: admin.reconfigure, log });
   const notReady = (): string => configurator.bootError ?? 'No agent is configured yet.';
   const withEngine = createWithEngine(holder, notReady);
   const observers = createObservers(log);
@@ -91,6 +111,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     log,
     holder,
     configurator,
+    admin,
     observers,
     runs,
     runRecords: createRunRecords({ runs, store: runStore, threads: threadStore, recall }),
@@ -103,5 +124,41 @@ export async function createServices(options: ServiceOptions): Promise<Services>
       await ended;
       await database.close();
     },
+  };
+}
+
+/** What the admin surface works with. */
+export interface Admin {
+  readonly reconfigure: Reconfigure;
+  readonly revisions: Revisions;
+  readonly configuration: Configuration;
+  readonly onboarding: Onboarding;
+  readonly managed: Managed;
+  readonly checks: Checks;
+}
+
+function createAdmin(options: {
+  env: Env;
+  log: Logger;
+  root: string;
+  variables: ServiceOptions['variables'];
+  database: Database;
+  holder: EngineHolder;
+  ports: EnginePorts;
+}): Admin {
+  const { env, log, root, variables, holder, ports } = options;
+  const file = sqlitePath(env.DATABASE_URL, root);
+  const keyFile = file === ':memory:' ? undefined : join(dirname(file), 'secret.key');
+  const codec = createStateCodec(createVault(readSecretKey(env.SERVICE_SECRET_KEY, keyFile)));
+  const store = createConfigStore(options.database);
+  const reconfigure = createReconfigure({ store, codec, holder, ports, variables, log });
+  const policy = { allowStdio: env.SERVICE_ALLOW_STDIO_MCP };
+  return {
+    reconfigure,
+    revisions: createRevisions(store, codec, reconfigure),
+    configuration: createConfiguration(reconfigure, variables, policy),
+    managed: createManaged(reconfigure),
+    checks: createChecks(reconfigure, { root, variables, policy }),
+    onboarding: createOnboarding(reconfigure, root, env.SERVICE_PORT ?? 8000),
   };
 }

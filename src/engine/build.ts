@@ -2,6 +2,7 @@ import type { Agent } from './agent.ts';
 import { createPrompts } from './agent-context.ts';
 import type { EngineConfig } from './config.ts';
 import { createAgent } from './frameworks/index.ts';
+import { createInputGuardrails, type InputGuardrails } from './guardrails/index.ts';
 import { loadAgentModule } from './load-module.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
 
@@ -9,6 +10,8 @@ import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
 export interface Engine {
   readonly config: EngineConfig;
   readonly agent: Agent;
+  /** Checks what users send; undefined when nothing is checked. */
+  readonly inputGuardrails: InputGuardrails | undefined;
   /** Gives back everything the engine holds. Called once, when no run uses it. */
   close(): Promise<void>;
 }
@@ -28,11 +31,12 @@ export interface EnginePorts {
  * @throws BuildProblem and whatever the agent's own code throws; what was opened on the way is closed again.
  */
 export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
+  const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
   const agent = await createAgent(config.agent, {
     memory: ports.memory,
     defaultCheckpointer: ports.defaultCheckpointer,
     prompts: createPrompts(config.prompts),
     loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
   });
-  return { config, agent, close: () => agent.close() };
+  return { config, agent, inputGuardrails, close: () => agent.close() };
 }

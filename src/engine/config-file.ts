@@ -1,14 +1,14 @@
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import { describeIssue } from '../issues.ts';
-import { EngineConfig } from './config.ts';
+import { type ConfigFault, EngineConfig, Layers } from './config.ts';
 import { isRecord } from './encode.ts';
 
 /** Why a configuration cannot be used: one line per fault, with its line in the file where there is one. Safe to show. */
 export class ConfigProblem extends Error {
   override name = 'ConfigProblem';
-  readonly faults: { path: (string | number)[]; message: string; line: number | undefined }[];
+  readonly faults: ConfigFault[];
 
-  constructor(file: string, faults: ConfigProblem['faults']) {
+  constructor(file: string, faults: ConfigFault[]) {
     const lines = faults.map(({ path, message, line }) => {
       const place = [line === undefined ? '' : `line ${line}`, path.join('.')].filter((part) => part !== '').join(', ');
       return place === '' ? message : `${place}: ${message}`;
@@ -18,7 +18,8 @@ export class ConfigProblem extends Error {
   }
 }
 
-const KNOWN_KEYS = new Set([...Object.keys(EngineConfig.shape), 'mcp_servers', 'engine_config']);
+// `memory` is for configurations without an agent, which only a database holds.
+const KNOWN_KEYS = new Set([...Object.keys(EngineConfig.shape), 'mcp_servers', 'engine_config', 'memory']);
 
 /** Members that may be spelled otherwise, and how we spell them (contract decision 1). */
 const SPELLINGS: Record<string, string> = {
@@ -28,6 +29,16 @@ const SPELLINGS: Record<string, string> = {
   dbUrl: 'db_url',
 };
 
+/** A configuration that was read. */
+export interface ParsedConfig {
+  config: EngineConfig;
+  warnings: string[];
+  /** What was written, in our spelling, with its references to variables. */
+  raw: Record<string, unknown>;
+  /** The same with the variables' values. */
+  resolved: Record<string, unknown>;
+}
+
 /**
  * Reads a configuration in the file format of runtime contract section 20: YAML or JSON, optionally wrapped in
  * `engine_config`, every `${NAME}` replaced by that variable, `${NAME:-fallback}` where it may be unset, `$${` for a
@@ -35,13 +46,15 @@ const SPELLINGS: Record<string, string> = {
  *
  * @param file what to call the file in messages.
  * @param variables the environment.
+ * @param options.agentOptional whether there may be no agent, as in a database that has none yet; `config` then has none.
  * @throws ConfigProblem naming every fault with its line.
  */
 export function parseConfig(
   text: string,
   file: string,
   variables: Readonly<Record<string, string | undefined>>,
-): { config: EngineConfig; warnings: string[] } {
+  options: { agentOptional?: boolean } = {},
+): ParsedConfig {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: true });
   const lineOf = (path: (string | number)[]): number | undefined => {
@@ -54,10 +67,14 @@ export function parseConfig(
   if (document.errors.length > 0) {
     throw new ConfigProblem(
       file,
-      document.errors.map((error) => ({ path: [], message: error.code, line: lineCounter.linePos(error.pos[0]).line })),
+      document.errors.map((error) => ({
+        path: [],
+        message: error.message,
+        line: lineCounter.linePos(error.pos[0]).line,
+      })),
     );
   }
-  const faults: ConfigProblem['faults'] = [];
+  const faults: ConfigFault[] = [];
   // Aliases are bounded by the library (maxAliasCount), so a file cannot blow up here.
   let plain: unknown;
   try {
@@ -71,14 +88,19 @@ export function parseConfig(
   if (faults.length > 0) throw new ConfigProblem(file, faults);
 
   const wrapper = ['engine_config', 'engineConfig'].find((key) => isRecord(resolved) && isRecord(resolved[key]));
-  const body = isRecord(resolved) && wrapper !== undefined ? resolved[wrapper] : resolved;
+  const inside = (value: unknown): unknown => (isRecord(value) && wrapper !== undefined ? value[wrapper] : value);
+  const body = inside(resolved);
   if (!isRecord(body))
     throw new ConfigProblem(file, [{ path: [], message: 'it holds no configuration', line: undefined }]);
   const warnings = Object.keys(body)
     .filter((key) => !KNOWN_KEYS.has(key))
     .map((key) => `${file}: the key "${key}" is not known and does nothing`);
-  const parsed = EngineConfig.safeParse(respell(body));
-  if (parsed.success) return { config: parsed.data, warnings };
+  const layersOnly = options.agentOptional === true && body.agent === undefined;
+  const parsed = (layersOnly ? (Layers as unknown as typeof EngineConfig) : EngineConfig).safeParse(respell(body));
+  if (parsed.success) {
+    const raw = respell(inside(plain)) as Record<string, unknown>;
+    return { config: parsed.data, warnings, raw, resolved: respell(body) as Record<string, unknown> };
+  }
   throw new ConfigProblem(
     file,
     parsed.error.issues.map((issue) => {
@@ -93,7 +115,13 @@ export function parseConfig(
   );
 }
 
-function resolveVariables(
+/**
+ * A copy in which every `${NAME}` in a text is that variable, `${NAME:-fallback}` where it may be unset, and `$${` a
+ * literal `${`.
+ *
+ * @param onUnset hears of each variable that is not set.
+ */
+export function resolveVariables(
   value: unknown,
   variables: Readonly<Record<string, string | undefined>>,
   path: (string | number)[],

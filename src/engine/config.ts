@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { describeIssue, flattenIssue } from '../issues.ts';
 import { AgentConfig } from './frameworks/index.ts';
+import { GuardrailsConfig } from './guardrails/index.ts';
 
 /** A layer of the configuration this version knows by name but cannot run: it may be absent or empty, never ignored. */
 function notYet(what: string) {
@@ -37,13 +39,42 @@ export const EngineConfig = z.object({
     .optional(),
   agent: AgentConfig,
   mcpServers: notYet('MCP servers'),
-  guardrails: notYet('Guardrails'),
+  guardrails: GuardrailsConfig.nullish(),
   observability: notYet('Exporters'),
   sso: notYet('Sign-on rules'),
   integrations: notYet('Chat integrations'),
   prompts: z.array(PromptConfig).default([]),
 });
 export type EngineConfig = z.infer<typeof EngineConfig>;
+
+/** One fault of a configuration, with its place in it and, where it comes from a file, its line. */
+export interface ConfigFault {
+  path: (string | number)[];
+  message: string;
+  line: number | undefined;
+}
+
+/** The same without the agent. */
+export const Layers = EngineConfig.omit({ agent: true });
+
+/**
+ * Checks a configuration whose variables are resolved.
+ *
+ * @param withAgent false checks everything but the agent, and gives no configuration.
+ */
+export function parseEngineConfig(
+  value: unknown,
+  withAgent: boolean,
+): { ok: true; config: EngineConfig | undefined } | { ok: false; faults: ConfigFault[] } {
+  const parsed = (withAgent ? EngineConfig : Layers).safeParse(value);
+  if (parsed.success) return { ok: true, config: withAgent ? (parsed.data as EngineConfig) : undefined };
+  const faults = parsed.error.issues.flatMap(flattenIssue).map((issue) => ({
+    path: issue.path.filter((part) => typeof part !== 'symbol'),
+    message: describeIssue(issue),
+    line: undefined,
+  }));
+  return { ok: false, faults };
+}
 
 /** Configuration of an agent that is only named, as on the command line: everything else as it comes. */
 export function configForAgent(definition: string): EngineConfig {

@@ -25,6 +25,8 @@ export interface EngineHolder {
   acquire(onCut: (reason: RunFailure) => void): Lease | undefined;
   /** Puts `engine` in service at once and starts draining the one before it. Never waits. */
   swap(engine: Engine): void;
+  /** Takes the current engine out of service, leaving none. Never waits. */
+  clear(): void;
   /** Takes the current engine out of service and resolves when every engine is drained and closed. */
   close(): Promise<void>;
 }
@@ -110,6 +112,10 @@ export function createHolder(options: {
         drain(slot);
         slot = undefined;
       }
+    },
+    clear() {
+      drain(slot);
+      slot = undefined;
     },
     async close() {
       closed = true;

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { BuildProblem } from '../engine/build-problem.ts';
-import { configForAgent, type EngineConfig } from '../engine/config.ts';
-import { parseConfig } from '../engine/config-file.ts';
+import { configForAgent } from '../engine/config.ts';
+import { type ParsedConfig, parseConfig } from '../engine/config-file.ts';
 
 /** How long the manager may take to answer. */
 const MANAGER_TIMEOUT_MS = 10_000;
@@ -11,11 +11,13 @@ const MANAGER_TIMEOUT_MS = 10_000;
 export interface ConfigSource {
   /** What the configuration is read from, for the log. */
   readonly name: string;
+  /** `agent` names nothing but the agent, and does so at every start. */
+  readonly kind: 'file' | 'agent' | 'manager';
   /**
    * Reads the configuration; undefined when there is none and that is no fault.
    * @throws ConfigProblem or BuildProblem saying what to mend.
    */
-  load(): Promise<{ config: EngineConfig; warnings: string[] } | undefined>;
+  load(): Promise<ParsedConfig | undefined>;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -25,6 +27,7 @@ export function fileSource(path: string, variables: Variables, optional: boolean
   const file = basename(path);
   return {
     name: path,
+    kind: 'file',
     async load() {
       let text: string;
       try {
@@ -43,7 +46,13 @@ export function fileSource(path: string, variables: Variables, optional: boolean
 
 /** An agent named by itself: `path/to/file.ts` or `path/to/file.ts:export`. */
 export function agentSource(definition: string): ConfigSource {
-  return { name: definition, load: async () => ({ config: configForAgent(definition), warnings: [] }) };
+  const config = configForAgent(definition);
+  const { agent } = config;
+  return {
+    name: definition,
+    kind: 'agent',
+    load: async () => ({ config, warnings: [], raw: { agent }, resolved: { agent } }),
+  };
 }
 
 /** The manager an enrolled server belongs to (runtime contract, section 15). */
@@ -51,6 +60,7 @@ export function managerSource(host: string, apiKey: string, variables: Variables
   const url = new URL('/api/v1/agents/config', host);
   return {
     name: url.origin,
+    kind: 'manager',
     async load() {
       let response: Response;
       try {

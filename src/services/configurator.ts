@@ -1,12 +1,10 @@
-import { realpath } from 'node:fs/promises';
-import { dirname, resolve, sep } from 'node:path';
 import { buildEngine, type EnginePorts } from '../engine/build.ts';
 import { BuildProblem } from '../engine/build-problem.ts';
 import type { EngineConfig } from '../engine/config.ts';
-import { ConfigProblem } from '../engine/config-file.ts';
 import type { EngineHolder } from '../engine/holder.ts';
 import { Mutex } from '../engine/mutex.ts';
-import { type Problem, problem } from '../problems.ts';
+import { asProblem, reasonOf } from './config-faults.ts';
+import { inside } from './config-folder.ts';
 import type { ConfigSource } from './config-source.ts';
 
 /** Puts configurations into service, one at a time: build, swap, drain, close. */
@@ -86,37 +84,4 @@ export function createConfigurator(options: {
         }
       }),
   };
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof BuildProblem || error instanceof ConfigProblem) return error.message;
-  const kind = error instanceof Error ? error.name : 'unknown error';
-  return `The agent could not be started (${kind}). The server's log has the details.`;
-}
-
-function asProblem(error: unknown, place: string): Problem {
-  const msg = reasonOf(error);
-  if (error instanceof ConfigProblem) {
-    const details = error.faults.map((fault) => ({
-      loc: ['config', ...fault.path],
-      msg: fault.message,
-      type: 'value_error',
-    }));
-    return problem('validation_failed', { message: msg, details, cause: error });
-  }
-  const loc = place === 'body' ? ['body'] : ['body', place];
-  return problem('reload_failed', { message: msg, details: [{ loc, msg, type: 'reload_failed' }], cause: error });
-}
-
-/** The file's real path, which must lie below `folder` whatever links lead to it. */
-async function inside(folder: string, path: string): Promise<string> {
-  const refuse = (msg: string): Problem =>
-    problem('validation_failed', { message: msg, details: [{ loc: ['body', 'path'], msg, type: 'value_error' }] });
-  const [root, file] = await Promise.all([realpath(folder), realpath(resolve(folder, path))]).catch(() => {
-    throw refuse('There is no such file in the folder of the configuration file.');
-  });
-  if (dirname(file) !== root && !file.startsWith(root + sep)) {
-    throw refuse('There is no such file in the folder of the configuration file.');
-  }
-  return file;
 }

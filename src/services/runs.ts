@@ -10,6 +10,7 @@ import { createRunExecution, type RunExecutionOptions } from './run-execution.ts
 import { createShelf } from './shelf.ts';
 import { answerTheSame, policyOf } from './thread-policy.ts';
 import { ownerKey } from './threads.ts';
+import { userTexts } from './user-texts.ts';
 
 /** Starts runs, knows those in memory, and stops them. A run belongs to the server: a reader that leaves does not end it. */
 export interface Runs {
@@ -17,7 +18,7 @@ export interface Runs {
    * Starts a run and shows it to `reader` from its first event. A run of the same thread and id is not run twice: the
    * reader is shown the one there is.
    *
-   * @throws Problem `agent_not_ready`, `too_many_runs`, `validation_failed` for an unknown policy, `run_id_taken` when
+   * @throws Problem `agent_not_ready`, `too_many_runs`, `guardrail_rejected`, `validation_failed` for an unknown policy, `run_id_taken` when
    *   that one was asked something else, and `not_found` when the thread is another user's.
    */
   start(input: RunAgentInput, userId: string | null, reader: RunReader): Promise<Reading>;
@@ -168,6 +169,8 @@ export function createRuns(options: RunsOptions): Runs {
       };
       let free = false;
       try {
+        const rejected = await current.engine.inputGuardrails?.reject(userTexts(input));
+        if (rejected !== undefined) throw problem('guardrail_rejected', { message: rejected });
         run.position = await threads.claim(input, userId, current.engine.agent);
         const now = Date.now();
         free = admission.isFree(run.threadId);

@@ -167,10 +167,14 @@ test('every variable that is not set is named with its line', async () => {
   expect(reason).toMatch(/line 9.*MISSING_TWO/);
 });
 
-test('the file is read again at a reload', async () => {
+test('the file is taken over at a reload that names it', async () => {
   const { app, root } = await boot(agentBlock(`name: "\${NOT_THERE:-first}", graph_definition: agent.ts`));
   writeFileSync(join(root, 'config.yaml'), agentBlock('name: second, graph_definition: agent.ts'));
+  // The database rules once it holds an agent; the file has to be named to be taken over.
   expect((await app.inject({ method: 'POST', url: '/reload' })).statusCode).toBe(200);
+  expect((await app.inject('/health')).json()).toMatchObject({ agent_name: 'first' });
+  const named = await app.inject({ method: 'POST', url: '/reload', payload: { path: 'config.yaml' } });
+  expect(named.statusCode, named.body).toBe(200);
   expect((await app.inject('/health')).json()).toMatchObject({ agent_name: 'second' });
 });
 
@@ -235,8 +239,8 @@ test('unknown keys warn and are ignored', async () => {
 test.each([
   [
     'guardrails',
-    'guardrails: { input: [ { config_id: ban_list, banned_words: [x] } ] }',
-    /Guardrails are not supported/,
+    'guardrails: { output: [ { config_id: ban_list, banned_words: [x] } ] }',
+    /Output guardrails are not supported/,
   ],
   ['mcp_servers', 'mcp_servers: [ { name: files, transport: stdio, command: npx } ]', /MCP servers are not supported/],
   ['mcpServers', 'mcpServers: [ { name: files } ]', /MCP servers are not supported/],
@@ -313,7 +317,8 @@ test('an SQLite file that cannot be opened is a boot error that says what to che
   expect(reason).not.toContain(server.root);
   // Mended, it boots.
   writeFiles(server.root, { 'config.yaml': agentBlock(MINIMAL) });
-  expect((await server.app.inject({ method: 'POST', url: '/reload' })).statusCode).toBe(200);
+  const mended = await server.app.inject({ method: 'POST', url: '/reload', payload: { path: 'config.yaml' } });
+  expect(mended.statusCode, mended.body).toBe(200);
 });
 
 test('a file that is no SQLite database is a boot error too', async () => {

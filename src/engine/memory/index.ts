@@ -9,7 +9,12 @@ import { sqlite } from './sqlite.ts';
 const KINDS = { memory: inProcess, sqlite } as const;
 
 /** `checkpointer` of a graph agent's configuration. */
-export const CheckpointerConfig = z.discriminatedUnion('type', [KINDS.memory.config, KINDS.sqlite.config]);
+export const CheckpointerConfig = z.discriminatedUnion('type', [KINDS.memory.config, KINDS.sqlite.config], {
+  error: (issue) =>
+    issue.code === 'invalid_union'
+      ? `must be ${Object.keys(KINDS).join(' or ')}: other kinds are not supported by this version`
+      : undefined,
+});
 export type CheckpointerConfig = z.infer<typeof CheckpointerConfig>;
 
 /** A share in an open memory. */

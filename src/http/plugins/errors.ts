@@ -33,7 +33,8 @@ function send(known: Problem, request: FastifyRequest, reply: FastifyReply) {
 
 function bodyOf(known: Problem, url: string): object {
   const isAdmin = /^\/admin\/api\//.test(url);
-  const { code, message } = known;
+  const { message } = known;
+  const code = isAdmin ? adminCode(known) : known.code;
   if (known.status === 422) {
     const detail = known.details ?? [{ loc: ['body'], msg: message, type: 'value_error' }];
     const fieldErrors = detail.map(({ loc, msg, type }) => ({ field: loc.join('.'), message: msg, code: type }));
@@ -45,10 +46,32 @@ function bodyOf(known: Problem, url: string): object {
   return isAdmin ? { detail: message, error: { code, message } } : { detail: message };
 }
 
+/** Codes the admin surface has always had (admin contract, section 3), and 412's, which is ours. */
+const ADMIN_CODES: ReadonlySet<string> = new Set([
+  'bad_request',
+  'validation_failed',
+  'not_found',
+  'conflict',
+  'precondition_failed',
+  'reload_failed',
+  'auth_required',
+  'forbidden',
+  'unsupported_mode',
+  'rate_limited',
+  'internal_error',
+]);
+
+function adminCode({ code, status }: Problem): string {
+  if (ADMIN_CODES.has(code)) return code;
+  if (status === 403) return 'forbidden';
+  if (status === 429) return 'rate_limited';
+  return status < 500 ? 'bad_request' : 'internal_error';
+}
+
 /** Fastify's own errors in our terms; undefined for anything that is a fault of ours. */
 function translate(error: FastifyError, request: FastifyRequest): Problem | undefined {
   if (hasZodFastifySchemaValidationErrors(error)) {
-    const place = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body');
+    const place = PLACES[error.validationContext ?? 'body'] ?? 'body';
     const details = error.validation.flatMap((found): ProblemDetail[] => {
       const path = found.instancePath.split('/').filter((part) => part !== '');
       const at = path.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
@@ -89,8 +112,16 @@ function translate(error: FastifyError, request: FastifyRequest): Problem | unde
   return status >= 400 && status < 500 ? problem('bad_request') : undefined;
 }
 
+/** Parts of a request as faults name them. */
+const PLACES: Readonly<Record<string, string>> = {
+  querystring: 'query',
+  params: 'path',
+  headers: 'header',
+  body: 'body',
+};
+
 function valueAt(request: FastifyRequest, [place, ...path]: (string | number)[]): unknown {
-  const parts: Record<string, unknown> = { body: request.body, query: request.query, params: request.params };
+  const parts: Record<string, unknown> = { body: request.body, query: request.query, path: request.params };
   let value = parts[String(place)];
   for (const key of path) value = (value as Record<string | number, unknown> | undefined)?.[key];
   return value;

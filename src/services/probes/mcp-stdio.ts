@@ -1,0 +1,189 @@
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { ProbeFailure } from './failure.ts';
+
+/** Program to start. */
+export interface McpProgram {
+  command: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+  cwd: string;
+}
+
+/** How long a program that was asked to end may take over it, twice. */
+const GRACE_MS = 300;
+
+/** What is kept of what the program says about itself. */
+const COMPLAINT_LENGTH = 4_096;
+
+/** What one message may have. */
+const MESSAGE_BYTES = 4 * 1024 * 1024;
+
+/** Lines that are no messages, after which the program is taken for something else. */
+const STRAY_LINES = 1_000;
+
+/**
+ * An MCP connection to a program of its own. Unlike the SDK's, it ends the program together with all that it started,
+ * and says why the program ended.
+ *
+ * @param signal kills the program.
+ */
+export class McpStdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: <T extends JSONRPCMessage>(message: T) => void;
+  /** Why the connection ended by itself. */
+  fault: ProbeFailure | undefined;
+  readonly #program: McpProgram;
+  readonly #signal: AbortSignal;
+  readonly #received = new ReadBuffer({ maxBufferSize: MESSAGE_BYTES });
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+  #complaint = '';
+  #strayLines = 0;
+
+  constructor(program: McpProgram, signal: AbortSignal) {
+    this.#program = program;
+    this.#signal = signal;
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env, cwd } = this.#program;
+    const folder = await stat(cwd).catch(() => undefined);
+    if (folder?.isDirectory() !== true) throw new ProbeFailure('cwd: is not a folder');
+    this.#signal.throwIfAborted();
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...getDefaultEnvironment(), ...env },
+      stdio: 'pipe',
+      windowsHide: true,
+      // A group of its own, which is what can be killed as a whole.
+      detached: process.platform !== 'win32',
+    });
+    this.#child = child;
+    const kill = (): void => killGroup(child, 'SIGKILL');
+    this.#signal.addEventListener('abort', kill, { once: true });
+    process.once('exit', kill);
+    this.#ended = new Promise((resolve) => {
+      const settle = (): void => {
+        process.removeListener('exit', kill);
+        this.#signal.removeEventListener('abort', kill);
+        resolve();
+      };
+      child.on('error', () => child.pid === undefined && settle());
+      child.once('exit', (code, signal) => {
+        // What it started goes with it.
+        kill();
+        settle();
+        // What it has said is read first; but a program that left the group may hold the pipes open.
+        const lose = (): void => this.#lose(code === null ? `was ended by ${signal}` : `ended with code ${code}`);
+        const held = setTimeout(lose, GRACE_MS);
+        child.once('close', () => {
+          clearTimeout(held);
+          lose();
+        });
+      });
+    });
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (this.#complaint.length < COMPLAINT_LENGTH) this.#complaint += chunk.toString();
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error: NodeJS.ErrnoException) => reject(tellSpawnError(error)));
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#child?.stdin.writable !== true) throw this.fault ?? new ProbeFailure('The program has ended');
+    this.#child.stdin.write(serializeMessage(message));
+  }
+
+  /** Also the client closes it, without waiting. */
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined) return;
+    child.stdin.end();
+    if (!(await this.#endsSoon())) {
+      killGroup(child, 'SIGTERM');
+      if (!(await this.#endsSoon())) killGroup(child, 'SIGKILL');
+    }
+    await this.#ended;
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    this.onclose?.();
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#received.append(chunk);
+    } catch {
+      return this.#refuse('The program prints a message that is too long');
+    }
+    for (;;) {
+      try {
+        const message = this.#received.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.#strayLines += 1;
+        if (this.#strayLines >= STRAY_LINES) return this.#refuse('The program prints text that is no MCP message');
+        this.onerror?.(error as Error);
+      }
+    }
+  }
+
+  #refuse(why: string): void {
+    this.#received.clear();
+    this.fault ??= new ProbeFailure(why);
+    if (this.#child === undefined) return;
+    this.#child.stdout.removeAllListeners('data').destroy();
+    killGroup(this.#child, 'SIGKILL');
+  }
+
+  #lose(how: string): void {
+    if (this.#child === undefined) return;
+    const lines = this.#complaint.split(/\r?\n/).filter((line) => line.trim() !== '');
+    const said = lines.find((line) => /error/i.test(line) && !/^\s+at /.test(line)) ?? lines.at(-1);
+    this.fault ??= new ProbeFailure(`The program ${how}${said === undefined ? '' : `: ${said.trim()}`}`);
+    this.onclose?.();
+  }
+
+  async #endsSoon(): Promise<boolean> {
+    if (this.#signal.aborted) return false;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), GRACE_MS);
+    });
+    const ended = await Promise.race([this.#ended.then(() => true), late]);
+    clearTimeout(timer);
+    return ended;
+  }
+}
+
+function killGroup(child: ChildProcess, name: 'SIGTERM' | 'SIGKILL'): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === 'win32') child.kill(name);
+    else process.kill(-child.pid, name);
+  } catch {
+    // Nobody is left.
+  }
+}
+
+function tellSpawnError({ code }: NodeJS.ErrnoException): ProbeFailure {
+  if (code === 'ENOENT') return new ProbeFailure('command: there is no such program');
+  if (code === 'EACCES') return new ProbeFailure('command: the program may not be run');
+  return new ProbeFailure(`command: the program cannot be started (${code})`);
+}

@@ -1,0 +1,118 @@
+import type { ParsedConfig } from '../engine/config-file.ts';
+import { Problem } from '../problems.ts';
+import { type Change, replaceAgentModule } from './config/change.ts';
+import { readDocument } from './config/document.ts';
+import { detailsOf, documentState } from './config/document-state.ts';
+import { asProblem, reasonOf } from './config-faults.ts';
+import { inside } from './config-folder.ts';
+import type { ConfigSource } from './config-source.ts';
+import type { Configurator } from './configurator.ts';
+import type { Reconfigure } from './reconfigure.ts';
+import { RESOURCES, type ResourceName } from './resources/index.ts';
+
+/**
+ * Makes the configurator of a server with a database. The database rules; a file fills in what is missing there at the
+ * first start (admin contract, section 17), and an agent named on the command line is the agent at every start.
+ *
+ * @param options.configDir folder that `reload` may load files from.
+ */
+export function createStoredConfigurator(options: {
+  source: ConfigSource;
+  fileSource: (path: string) => ConfigSource;
+  configDir: string;
+  reconfigure: Reconfigure;
+  log: Record<'info' | 'warn' | 'error', (details: object, message: string) => void>;
+}): Configurator {
+  const { source, reconfigure, log } = options;
+  let seedError: string | undefined;
+
+  const seed = async (resource: ResourceName, loaded: ParsedConfig): Promise<void> => {
+    const change: Change<number> = (state, now) => {
+      if (state[resource].length > 0) return { next: state, result: 0 };
+      const { state: read, faults } = readDocument(loaded.raw, loaded.resolved, now, 'file');
+      for (const fault of faults.filter((known) => known.resource === resource)) {
+        const reasons = detailsOf(fault).map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
+        log.error({ resource, source: source.name, reasons }, 'a block of the configuration file could not be stored');
+      }
+      const next = read[resource].length === 0 ? state : { ...state, [resource]: read[resource] };
+      return { next, result: read[resource].length };
+    };
+    await reconfigure.store({ actor: 'configuration file', resource, action: 'seed' }, change);
+  };
+
+  const takeOver = async (loaded: ParsedConfig): Promise<void> => {
+    for (const warning of loaded.warnings) log.warn({ source: source.name }, warning);
+    if (source.kind === 'agent') {
+      const note = { actor: 'command line', resource: 'agent', action: 'update' };
+      await reconfigure.store(note, replaceAgentModule(loaded.config.agent));
+      return;
+    }
+    const { state } = await reconfigure.read();
+    if (state.agent.length > 0) {
+      const hint = 'the configuration is in the database; to take the file over, POST /reload with {"path": …}';
+      return log.info({ source: source.name }, hint);
+    }
+    for (const { name } of RESOURCES) {
+      await seed(name, loaded).catch((err: unknown) =>
+        log.error(
+          { err, resource: name, source: source.name },
+          'a block of the configuration file could not be stored',
+        ),
+      );
+    }
+  };
+
+  const fillFromSource = async (place: string): Promise<void> => {
+    const loaded = await source.load().catch((error: unknown) => {
+      seedError = reasonOf(error);
+      throw asProblem(error, place);
+    });
+    seedError = undefined;
+    if (loaded !== undefined) await takeOver(loaded);
+  };
+
+  return {
+    get bootError() {
+      return reconfigure.bootError ?? seedError;
+    },
+    async boot() {
+      try {
+        const loaded = await source.load();
+        if (loaded !== undefined) await takeOver(loaded);
+      } catch (error) {
+        const reason = reasonOf(error);
+        // With an agent in the database the file decides nothing any more.
+        const hasAgent = await reconfigure.read().then(
+          ({ state }) => state.agent.length > 0,
+          () => true,
+        );
+        if (!hasAgent) seedError = reason;
+        log.error({ err: error, source: source.name }, `nothing was taken from the configuration file: ${reason}`);
+      }
+      await reconfigure.start();
+    },
+    async reload(path) {
+      if (path === undefined) {
+        // A server that nobody has configured yet takes what the file says by now.
+        const { state } = await reconfigure.read();
+        if (state.agent.length === 0) await fillFromSource('body');
+        return reconfigure.rebuild();
+      }
+      const from = options.fileSource(await inside(options.configDir, path));
+      const loaded = await from.load().catch((error: unknown) => {
+        throw asProblem(error, 'path');
+      });
+      if (loaded === undefined) return reconfigure.rebuild();
+      const change: Change<undefined> = (state, now) => ({
+        next: documentState(loaded, state, now, 'file'),
+        result: undefined,
+      });
+      const note = { actor: 'reload', resource: 'configuration', action: 'import' };
+      await reconfigure.write(note, change).catch((error: unknown) => {
+        throw error instanceof Problem && error.code === 'reload_failed' ? asProblem(error, 'path') : error;
+      });
+      seedError = undefined;
+      return { generation: reconfigure.generation };
+    },
+  };
+}
