@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Env } from '../env.ts';
-import { agentSource, type ConfigSource, fileSource, managerSource } from '../services/config-source.ts';
+import { agentSource, type ConfigSource, fileSource, managerSource } from '../services/config/source.ts';
 import { isAgentFile } from './agent-file.ts';
 import { Fault } from './fault.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Event } from '../engine/events.ts';
-import type { Reading, RunReader } from '../services/live-run.ts';
+import type { Reading, RunReader } from '../services/runs/live-run.ts';
 import { type EventStream, openEventStream } from './sse.ts';
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AgentHistory } from '../engine/agent.ts';
 import { problem } from '../problems.ts';
 import type { ThreadStore } from '../store/thread-store.ts';
-import { ownerKey } from './threads.ts';
+import { ownerKey } from './runs/threads.ts';
 import type { WithEngine } from './with-engine.ts';
 
 /** Most sessions one list shows. */

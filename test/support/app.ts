@@ -6,7 +6,7 @@ import { type Logger, pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { type AppOptions, buildApp } from '../../src/app.ts';
 import { readEnv } from '../../src/env.ts';
-import { agentSource } from '../../src/services/config-source.ts';
+import { agentSource } from '../../src/services/config/source.ts';
 import { createServices, type ServiceOptions } from '../../src/services.ts';
 
 /** A server under test, in a folder of its own. */

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type ProblemDetail, problem } from '../../problems.ts';
+import type { ReloadReport, WriteNote } from '../../services/config/reconfigure.ts';
 import { shown } from '../../services/config/state-codec.ts';
-import type { ReloadReport, WriteNote } from '../../services/reconfigure.ts';
 import type { ConfigRecord, ResourceKind } from '../../services/resources/define.ts';
 import type { ResourceName } from '../../services/resources/index.ts';
 import type { Admin } from '../../services.ts';

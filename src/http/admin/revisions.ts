@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { Revision, RevisionDifference, RevisionHead } from '../../services/revisions.ts';
+import { Revision, RevisionDifference, RevisionHead } from '../../services/config/revisions.ts';
 import { answer, errorResponses } from '../responses.ts';
 import { adminOf, ifMatch, mutation, noteOf, tag, written } from './answers.ts';
 

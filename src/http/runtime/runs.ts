@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { RunRecord } from '../../services/run-records.ts';
+import { RunRecord } from '../../services/runs/run-records.ts';
 import { streamEvents } from '../event-stream.ts';
 import { answer, errorResponses, eventStreamResponse, userHeader } from '../responses.ts';
 

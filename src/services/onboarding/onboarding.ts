@@ -1,6 +1,6 @@
 import { problem } from '../../problems.ts';
 import { registerAgent } from '../config/agent-record.ts';
-import type { Reconfigure, ReloadReport, Snapshot, WriteNote } from '../reconfigure.ts';
+import type { Reconfigure, ReloadReport, Snapshot, WriteNote } from '../config/reconfigure.ts';
 import type { ConfigRecord } from '../resources/define.ts';
 import { scanProject } from './scan.ts';
 import { type Detection, type OnboardingState, type ScanResult, stateOf } from './scan-result.ts';

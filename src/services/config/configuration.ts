@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import { parseConfig } from '../engine/config-file.ts';
-import { isRecord } from '../engine/encode.ts';
-import { problem } from '../problems.ts';
-import { layersOf } from './config/assemble.ts';
-import type { Change } from './config/change.ts';
-import { documentState } from './config/document-state.ts';
-import { maskedState } from './config/state-codec.ts';
-import { asProblem } from './config-faults.ts';
+import { parseConfig } from '../../engine/config-file.ts';
+import { isRecord } from '../../engine/encode.ts';
+import { problem } from '../../problems.ts';
+import type { Policy } from '../resources/define.ts';
+import { type ConfigState, RESOURCES } from '../resources/index.ts';
+import { mcpServers } from '../resources/mcp-servers.ts';
+import { layersOf } from './assemble.ts';
+import type { Change } from './change.ts';
+import { documentState } from './document-state.ts';
+import { asProblem } from './faults.ts';
 import type { Reconfigure, WriteNote } from './reconfigure.ts';
-import type { Policy } from './resources/define.ts';
-import { type ConfigState, RESOURCES } from './resources/index.ts';
-import { mcpServers } from './resources/mcp-servers.ts';
+import { maskedState } from './state-codec.ts';
 
 /** A configuration file as it is sent: its text, or what it holds. */
 export type ConfigDocument = { yaml: string } | { config: Record<string, unknown> };

@@ -1,13 +1,13 @@
-import { findRecord, findSingleton } from './config/change.ts';
-import type { ConnectionCheck } from './probes/connection-check.ts';
-import { probeMcpServer } from './probes/mcp-server.ts';
-import { probeMemory } from './probes/memory.ts';
-import { probeObservability } from './probes/observability.ts';
+import type { ConnectionCheck } from '../probes/connection-check.ts';
+import { probeMcpServer } from '../probes/mcp-server.ts';
+import { probeMemory } from '../probes/memory.ts';
+import { probeObservability } from '../probes/observability.ts';
+import type { Policy } from '../resources/define.ts';
+import { mcpServers } from '../resources/mcp-servers.ts';
+import { memory } from '../resources/memory.ts';
+import { observability } from '../resources/observability.ts';
+import { findRecord, findSingleton } from './change.ts';
 import type { Reconfigure } from './reconfigure.ts';
-import type { Policy } from './resources/define.ts';
-import { mcpServers } from './resources/mcp-servers.ts';
-import { memory } from './resources/memory.ts';
-import { observability } from './resources/observability.ts';
 
 /** Tries out what is stored. A failure is a value; what is not there is Problem `not_found`. */
 export interface Checks {

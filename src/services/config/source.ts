@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { BuildProblem } from '../engine/build-problem.ts';
-import { configForAgent } from '../engine/config.ts';
-import { type ParsedConfig, parseConfig } from '../engine/config-file.ts';
+import { BuildProblem } from '../../engine/build-problem.ts';
+import { configForAgent } from '../../engine/config.ts';
+import { type ParsedConfig, parseConfig } from '../../engine/config-file.ts';
 
 /** How long the manager may take to answer. */
 const MANAGER_TIMEOUT_MS = 10_000;

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
-import { type Problem, problem } from '../problems.ts';
+import { type Problem, problem } from '../../problems.ts';
 
 /**
  * The file's real path, which must lie below `folder` whatever links lead to it.

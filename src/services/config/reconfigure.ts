@@ -1,13 +1,13 @@
-import { buildEngine, type Engine, type EnginePorts } from '../engine/build.ts';
-import type { EngineHolder } from '../engine/holder.ts';
-import { Mutex } from '../engine/mutex.ts';
-import { type Problem, problem } from '../problems.ts';
-import type { ConfigChange, ConfigStore, RuntimeRow } from '../store/config-store.ts';
-import { assemble } from './config/assemble.ts';
-import type { Change } from './config/change.ts';
-import type { StateCodec } from './config/state-codec.ts';
-import { asProblem, reasonOf } from './config-faults.ts';
-import { type ConfigState, RESOURCES } from './resources/index.ts';
+import { buildEngine, type Engine, type EnginePorts } from '../../engine/build.ts';
+import type { EngineHolder } from '../../engine/holder.ts';
+import { Mutex } from '../../engine/mutex.ts';
+import { type Problem, problem } from '../../problems.ts';
+import type { ConfigChange, ConfigStore, RuntimeRow } from '../../store/config-store.ts';
+import { type ConfigState, RESOURCES } from '../resources/index.ts';
+import { assemble } from './assemble.ts';
+import type { Change } from './change.ts';
+import { asProblem, reasonOf } from './faults.ts';
+import type { StateCodec } from './state-codec.ts';
 
 /** Who writes what, for the history. */
 export interface WriteNote {

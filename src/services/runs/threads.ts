@@ -1,7 +1,7 @@
-import type { Agent, ThreadPosition } from '../engine/agent.ts';
-import type { RunAgentInput } from '../engine/events.ts';
-import { problem } from '../problems.ts';
-import type { ThreadStore } from '../store/thread-store.ts';
+import type { Agent, ThreadPosition } from '../../engine/agent.ts';
+import type { RunAgentInput } from '../../engine/events.ts';
+import { problem } from '../../problems.ts';
+import type { ThreadStore } from '../../store/thread-store.ts';
 
 /** Longest preview of a thread, in characters. */
 const TITLE_LENGTH = 120;

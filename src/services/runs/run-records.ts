@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { problem } from '../problems.ts';
-import type { RunRow, RunStore } from '../store/run-store.ts';
-import type { ThreadStore } from '../store/thread-store.ts';
+import { problem } from '../../problems.ts';
+import type { RunRow, RunStore } from '../../store/run-store.ts';
+import type { ThreadStore } from '../../store/thread-store.ts';
 import type { Reading, RunReader } from './live-run.ts';
 import type { Recall } from './recall.ts';
 import type { Runs } from './runs.ts';

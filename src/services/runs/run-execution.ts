@@ -1,9 +1,9 @@
-import { type Agent, RunFailure, type ThreadPosition } from '../engine/agent.ts';
-import type { EngineHolder } from '../engine/holder.ts';
-import { type RunLog, type RunResult, runAgent } from '../engine/run.ts';
-import type { RunStore } from '../store/run-store.ts';
+import { type Agent, RunFailure, type ThreadPosition } from '../../engine/agent.ts';
+import type { EngineHolder } from '../../engine/holder.ts';
+import { type RunLog, type RunResult, runAgent } from '../../engine/run.ts';
+import type { RunStore } from '../../store/run-store.ts';
+import type { Observers } from '../observers.ts';
 import type { LiveRun } from './live-run.ts';
-import type { Observers } from './observers.ts';
 import type { Threads } from './threads.ts';
 
 /** Takes a run through its life, from asking the agent to storing how it ended. */

@@ -1,4 +1,4 @@
-import type { RunAgentInput } from '../engine/events.ts';
+import type { RunAgentInput } from '../../engine/events.ts';
 
 /**
  * Everything a user says with a run: each text of each user message, since the client decides what the conversation was,

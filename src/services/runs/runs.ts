@@ -1,7 +1,7 @@
-import { RunFailure } from '../engine/agent.ts';
-import type { RunAgentInput } from '../engine/events.ts';
-import type { Env } from '../env.ts';
-import { problem } from '../problems.ts';
+import { RunFailure } from '../../engine/agent.ts';
+import type { RunAgentInput } from '../../engine/events.ts';
+import type { Env } from '../../env.ts';
+import { problem } from '../../problems.ts';
 import { createAdmission } from './admission.ts';
 import { LiveRun, type Reading, type RunReader } from './live-run.ts';
 import type { Recall } from './recall.ts';

@@ -1,14 +1,14 @@
-import type { ParsedConfig } from '../engine/config-file.ts';
-import { Problem } from '../problems.ts';
-import { type Change, replaceAgentModule } from './config/change.ts';
-import { readDocument } from './config/document.ts';
-import { detailsOf, documentState } from './config/document-state.ts';
-import { asProblem, reasonOf } from './config-faults.ts';
-import { inside } from './config-folder.ts';
-import type { ConfigSource } from './config-source.ts';
+import type { ParsedConfig } from '../../engine/config-file.ts';
+import { Problem } from '../../problems.ts';
+import { RESOURCES, type ResourceName } from '../resources/index.ts';
+import { type Change, replaceAgentModule } from './change.ts';
 import type { Configurator } from './configurator.ts';
+import { readDocument } from './document.ts';
+import { detailsOf, documentState } from './document-state.ts';
+import { asProblem, reasonOf } from './faults.ts';
+import { inside } from './folder.ts';
 import type { Reconfigure } from './reconfigure.ts';
-import { RESOURCES, type ResourceName } from './resources/index.ts';
+import type { ConfigSource } from './source.ts';
 
 /**
  * Makes the configurator of a server with a database. The database rules; a file fills in what is missing there at the

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type Event, EventType, type Interrupt } from '../engine/events.ts';
-import type { RunRow } from '../store/run-store.ts';
-import type { ThreadRow, ThreadStore } from '../store/thread-store.ts';
+import { type Event, EventType, type Interrupt } from '../../engine/events.ts';
+import type { RunRow } from '../../store/run-store.ts';
+import type { ThreadRow, ThreadStore } from '../../store/thread-store.ts';
+import type { WithEngine } from '../with-engine.ts';
 import type { Reading, RunReader } from './live-run.ts';
-import type { WithEngine } from './with-engine.ts';
 
 /** Tells of runs and threads nothing is going on with, out of what is stored. Throws Problem `agent_not_ready`. */
 export interface Recall {

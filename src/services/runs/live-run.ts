@@ -1,8 +1,8 @@
-import type { LiveThread, ThreadPosition } from '../engine/agent.ts';
-import { type Event, EventType, type Message, type RunAgentInput } from '../engine/events.ts';
-import type { RunResult } from '../engine/run.ts';
-import { createRunLog, type RunLog } from '../engine/run-log/log.ts';
-import type { RunRow } from '../store/run-store.ts';
+import type { LiveThread, ThreadPosition } from '../../engine/agent.ts';
+import { type Event, EventType, type Message, type RunAgentInput } from '../../engine/events.ts';
+import type { RunResult } from '../../engine/run.ts';
+import { createRunLog, type RunLog } from '../../engine/run-log/log.ts';
+import type { RunRow } from '../../store/run-store.ts';
 import { createDeferred } from './deferred.ts';
 import { digestOf } from './run-digest.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { encodeAnything } from '../engine/encode.ts';
-import type { RunAgentInput } from '../engine/events.ts';
+import { encodeAnything } from '../../engine/encode.ts';
+import type { RunAgentInput } from '../../engine/events.ts';
 
 /**
  * A short text that differs when a run is asked something else: by the last thing the user said and what it answers.

@@ -1,4 +1,4 @@
-import type { RunStore } from '../store/run-store.ts';
+import type { RunStore } from '../../store/run-store.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { problem } from '../problems.ts';
-import type { ConfigRow, ConfigStore } from '../store/config-store.ts';
-import { compareStates, type Difference } from './config/compare.ts';
-import { type StateCodec, shown } from './config/state-codec.ts';
+import { problem } from '../../problems.ts';
+import type { ConfigRow, ConfigStore } from '../../store/config-store.ts';
+import { type ConfigState, EMPTY_STATE, RESOURCES } from '../resources/index.ts';
+import { compareStates, type Difference } from './compare.ts';
 import type { Reconfigure, WriteNote } from './reconfigure.ts';
-import { type ConfigState, EMPTY_STATE, RESOURCES } from './resources/index.ts';
+import { type StateCodec, shown } from './state-codec.ts';
 
 /** A write of the configuration in the list. */
 export const RevisionHead = z

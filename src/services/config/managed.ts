@@ -1,14 +1,14 @@
 import type { z } from 'zod';
-import { problem } from '../problems.ts';
-import { setStatus } from './config/agent-record.ts';
-import { layersOf } from './config/assemble.ts';
-import { findRecord, patch } from './config/change.ts';
-import { maskedState, shown } from './config/state-codec.ts';
+import { problem } from '../../problems.ts';
+import type { AgentStatus } from '../resources/agent.ts';
+import type { ConfigRecord } from '../resources/define.ts';
+import { guardrails } from '../resources/guardrails.ts';
+import type { ConfigState, ResourceName } from '../resources/index.ts';
+import { setStatus } from './agent-record.ts';
+import { layersOf } from './assemble.ts';
+import { findRecord, patch } from './change.ts';
 import type { Reconfigure } from './reconfigure.ts';
-import type { AgentStatus } from './resources/agent.ts';
-import type { ConfigRecord } from './resources/define.ts';
-import { guardrails } from './resources/guardrails.ts';
-import type { ConfigState, ResourceName } from './resources/index.ts';
+import { maskedState, shown } from './state-codec.ts';
 
 type Data = Record<string, unknown>;
 

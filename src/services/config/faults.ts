@@ -1,6 +1,6 @@
-import { BuildProblem } from '../engine/build-problem.ts';
-import { ConfigProblem } from '../engine/config-file.ts';
-import { Problem, problem } from '../problems.ts';
+import { BuildProblem } from '../../engine/build-problem.ts';
+import { ConfigProblem } from '../../engine/config-file.ts';
+import { Problem, problem } from '../../problems.ts';
 
 /** What went wrong, in words that may be shown on `/health`. */
 export function reasonOf(error: unknown): string {

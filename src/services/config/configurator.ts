@@ -1,11 +1,11 @@
-import { buildEngine, type EnginePorts } from '../engine/build.ts';
-import { BuildProblem } from '../engine/build-problem.ts';
-import type { EngineConfig } from '../engine/config.ts';
-import type { EngineHolder } from '../engine/holder.ts';
-import { Mutex } from '../engine/mutex.ts';
-import { asProblem, reasonOf } from './config-faults.ts';
-import { inside } from './config-folder.ts';
-import type { ConfigSource } from './config-source.ts';
+import { buildEngine, type EnginePorts } from '../../engine/build.ts';
+import { BuildProblem } from '../../engine/build-problem.ts';
+import type { EngineConfig } from '../../engine/config.ts';
+import type { EngineHolder } from '../../engine/holder.ts';
+import { Mutex } from '../../engine/mutex.ts';
+import { asProblem, reasonOf } from './faults.ts';
+import { inside } from './folder.ts';
+import type { ConfigSource } from './source.ts';
 
 /** Puts configurations into service, one at a time: build, swap, drain, close. */
 export interface Configurator {
