@@ -4,17 +4,7 @@ import { expect, test } from 'vitest';
 import { type Event, EventType } from '../../src/engine/events.ts';
 import { createOrderGuard } from '../../src/engine/order.ts';
 import { expectVerified } from '../support/client.ts';
-
-/** A small generator of pseudo-random numbers, so that a failure can be repeated from its seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { randomFrom } from '../support/random.ts';
 
 const KINDS = Object.values(EventType).filter((type) => !type.startsWith('THINKING'));
 

@@ -1,7 +1,4 @@
 import type { ConnectionCheck } from '../probes/connection-check.ts';
-import { probeMcpServer } from '../probes/mcp-server.ts';
-import { probeMemory } from '../probes/memory.ts';
-import { probeObservability } from '../probes/observability.ts';
 import type { Policy } from '../resources/define.ts';
 import { mcpServers } from '../resources/mcp-servers.ts';
 import { memory } from '../resources/memory.ts';
@@ -17,7 +14,11 @@ export interface Checks {
   mcpServer(id: string): Promise<ConnectionCheck>;
 }
 
-/** Makes the checks of one server. @param root folder relative paths count from. */
+/**
+ * Makes the checks of one server. What they need is loaded by the first of them, since few starts ever see one.
+ *
+ * @param options.root folder relative paths count from.
+ */
 export function createChecks(
   reconfigure: Reconfigure,
   options: { root: string; variables: Readonly<Record<string, string | undefined>>; policy: Policy },
@@ -26,16 +27,19 @@ export function createChecks(
   return {
     async memory() {
       const { state } = await reconfigure.read();
+      const { probeMemory } = await import('../probes/memory.ts');
       return probeMemory(findSingleton(state, memory).data.memory, options);
     },
     async observability() {
       const { state } = await reconfigure.read();
+      const { probeObservability } = await import('../probes/observability.ts');
       return probeObservability(findSingleton(state, observability).data.observability, options);
     },
     async mcpServer(id) {
       const { state } = await reconfigure.read();
       const { data } = findRecord(state, mcpServers, id);
       mcpServers.permit(data, policy);
+      const { probeMcpServer } = await import('../probes/mcp-server.ts');
       return probeMcpServer(data.mcpServer, { ...options, allowStdio: policy.allowStdio });
     },
   };

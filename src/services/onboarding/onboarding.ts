@@ -2,9 +2,7 @@ import { problem } from '../../problems.ts';
 import { registerAgent } from '../config/agent-record.ts';
 import type { Reconfigure, ReloadReport, Snapshot, WriteNote } from '../config/reconfigure.ts';
 import type { ConfigRecord } from '../resources/define.ts';
-import { scanProject } from './scan.ts';
 import { type Detection, type OnboardingState, type ScanResult, stateOf } from './scan-result.ts';
-import { STARTER_NAME, writeStarter } from './starter.ts';
 
 type Written = Snapshot & { result: ConfigRecord; reload: ReloadReport };
 
@@ -33,9 +31,12 @@ export function createOnboarding(reconfigure: Reconfigure, root: string, port: n
   let running: Promise<ScanResult> | undefined;
   // One at a time: whoever asks meanwhile shares its result.
   const scan = (): Promise<ScanResult> => {
-    running ??= scanProject(root).finally(() => {
-      running = undefined;
-    });
+    // Loaded when asked for: a server is scanned once in its life, if ever.
+    running ??= import('./scan.ts')
+      .then(({ scanProject }) => scanProject(root))
+      .finally(() => {
+        running = undefined;
+      });
     return running;
   };
   const refuseSecond = async (): Promise<void> => {
@@ -65,8 +66,10 @@ export function createOnboarding(reconfigure: Reconfigure, root: string, port: n
       }
       return reconfigure.write(note, registerAgent(found.inferredName, `${filePath}:${variableName}`, port));
     },
-    async createStarter({ framework, name = STARTER_NAME }, note) {
+    async createStarter({ framework, name: wanted }, note) {
       await refuseSecond();
+      const { STARTER_NAME, writeStarter } = await import('./starter.ts');
+      const name = wanted ?? STARTER_NAME;
       const starter = await writeStarter(root, framework, name, port);
       try {
         return await reconfigure.write(note, registerAgent(name, starter.definition, port));
