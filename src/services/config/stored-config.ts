@@ -50,7 +50,11 @@ export function createStoredConfigurator(options: {
     const { state } = await reconfigure.read();
     if (state.agent.length > 0) {
       const hint = 'the configuration is in the database; to take the file over, POST /reload with {"path": …}';
-      return log.info({ source: source.name }, hint);
+      const [agent] = state.agent;
+      const stored = agent?.data.baseEngineConfig as { agent: { config: { graph_definition?: string } } } | undefined;
+      // Somebody who names another agent in the file expects that one.
+      const differs = stored?.agent.config.graph_definition !== loaded.config.agent.config.graph_definition;
+      return log[differs ? 'warn' : 'info']({ source: source.name }, hint);
     }
     for (const { name } of RESOURCES) {
       await seed(name, loaded).catch((err: unknown) =>
