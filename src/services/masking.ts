@@ -1,4 +1,5 @@
-const MASK = '***';
+/** Stands for a secret in everything that is read; written back it means "as it was". */
+export const MASK = '***';
 const SECRET_KEY = /key|token|secret|password|passwd|credential|authorization|cookie/i;
 const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)([^\s/@]+)@/gi;
 const SECRET_QUERY = /([?&][^=&\s]*(?:key|token|secret|password|passwd|signature|sig)[^=&\s]*=)[^&\s#]+/gi;

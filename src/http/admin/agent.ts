@@ -12,6 +12,16 @@ import { adminOf, given, ifMatch, isoTime, mutation, noteOf, patchMember, tag, w
 const { name, description, version, baseUrl, status } = kind.data.shape;
 const layer = z.null().describe('Only filled where the whole configuration is shown.');
 
+const NO_LAYERS = {
+  mcpServers: null,
+  guardrails: null,
+  observability: null,
+  sso: null,
+  integrations: null,
+  prompts: null,
+};
+
+/** An agent, for examples. */
 export const AGENT_EXAMPLE = {
   id: '0c7fd1f0-3f2d-4a77-9a1b-0f4d2d3c1b2a',
   slug: null,
@@ -23,12 +33,7 @@ export const AGENT_EXAMPLE = {
   baseEngineConfig: {
     server: { api: { port: 8000 } },
     agent: { type: 'LANGGRAPH', config: { name: 'billing_helper', graph_definition: 'agent.ts:graph' } },
-    mcpServers: null,
-    guardrails: null,
-    observability: null,
-    sso: null,
-    integrations: null,
-    prompts: null,
+    ...NO_LAYERS,
   },
   createdAt: '2026-01-01T00:00:00.000Z',
   updatedAt: '2026-01-01T00:00:00.000Z',
@@ -67,15 +72,6 @@ const AgentPatch = z
     baseUrl: patchMember(baseUrl, true),
   })
   .meta({ id: 'AgentPatch', examples: [kind.example] });
-
-const NO_LAYERS = {
-  mcpServers: null,
-  guardrails: null,
-  observability: null,
-  sso: null,
-  integrations: null,
-  prompts: null,
-};
 
 /** The agent as {@link AgentRead} describes it. */
 export function readAgent(record: ConfigRecord): z.infer<typeof AgentRead> {

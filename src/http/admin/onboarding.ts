@@ -1,6 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import type { WrittenAgent } from '../../services/onboarding/onboarding.ts';
 import { Detection, OnboardingState, ScanResult } from '../../services/onboarding/scan-result.ts';
 import { answer, errorResponses } from '../responses.ts';
 import { AGENT_EXAMPLE, AgentRead, readAgent } from './agent.ts';
@@ -87,9 +88,7 @@ export async function onboardingRoutes(app: FastifyInstance): Promise<void> {
     },
     async (request, reply) => {
       const note = noteOf(request, 'agent', 'create');
-      const { result, reload, revision } = await adminOf(request).onboarding.createFromDetection(request.body, note);
-      tag(reply, revision);
-      return written(readAgent(result), reload) as never;
+      return answerCreated(reply, await adminOf(request).onboarding.createFromDetection(request.body, note));
     },
   );
   routes.post(
@@ -106,9 +105,12 @@ export async function onboardingRoutes(app: FastifyInstance): Promise<void> {
     },
     async (request, reply) => {
       const note = noteOf(request, 'agent', 'create');
-      const { result, reload, revision } = await adminOf(request).onboarding.createStarter(request.body, note);
-      tag(reply, revision);
-      return written(readAgent(result), reload) as never;
+      return answerCreated(reply, await adminOf(request).onboarding.createStarter(request.body, note));
     },
   );
+}
+
+function answerCreated(reply: FastifyReply, { result, reload, revision }: WrittenAgent): never {
+  tag(reply, revision);
+  return written(readAgent(result), reload) as never;
 }

@@ -16,6 +16,11 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
       read: (reader) => app.services.runs.start(input, request.userId, reader),
     });
   };
+  const exchange = {
+    headers: userHeader,
+    body: RunAgentInput,
+    response: { 200: eventStreamResponse, ...errorResponses(403, 404, 409, 413, 415, 422, 429, 503) },
+  };
   routes.post(
     '/agent/run',
     {
@@ -27,9 +32,7 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
           'Runs the agent once on a thread and streams AG-UI events as server-sent events. The stream starts with ' +
           'RUN_STARTED and ends with exactly one RUN_FINISHED or RUN_ERROR. Closing the connection does not stop the ' +
           'run; the same `threadId` and `runId` again show the run there is and do not run twice.',
-        headers: userHeader,
-        body: RunAgentInput,
-        response: { 200: eventStreamResponse, ...errorResponses(403, 404, 409, 413, 415, 422, 429, 503) },
+        ...exchange,
       },
     },
     stream,
@@ -43,9 +46,7 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
         summary: 'Run the agent (deprecated)',
         description: 'The same as `POST /agent/run`, which replaces it.',
         deprecated: true,
-        headers: userHeader,
-        body: RunAgentInput,
-        response: { 200: eventStreamResponse, ...errorResponses(403, 404, 409, 413, 415, 422, 429, 503) },
+        ...exchange,
       },
     },
     (request, reply) => {

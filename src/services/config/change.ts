@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { problem } from '../../problems.ts';
-import type { CollectionKind, ConfigRecord, Policy, SingletonKind } from '../resources/define.ts';
+import type { CollectionKind, ConfigRecord, Origin, Policy, SingletonKind } from '../resources/define.ts';
 import type { ConfigState, ResourceName } from '../resources/index.ts';
 import { makeSlug } from './slug.ts';
 import { unmask } from './unmask.ts';
@@ -14,6 +14,16 @@ export interface Changed<Result> {
 /** A pure change of the configuration. It may throw a Problem. `now` is epoch milliseconds. */
 export type Change<Result> = (state: ConfigState, now: number) => Changed<Result>;
 
+/** A record with new data: `old` changed, or one that was not there. @param now epoch milliseconds. */
+export function recordWith(
+  old: ConfigRecord | undefined,
+  data: ConfigRecord['data'],
+  origin: Origin,
+  now: number,
+): ConfigRecord {
+  return { id: randomUUID(), slug: null, createdAt: now, ...old, data, origin, updatedAt: now };
+}
+
 /** Adds a record to a collection. */
 export function create(kind: CollectionKind, body: ConfigRecord['data'], policy: Policy): Change<ConfigRecord> {
   const name = kind.name as ResourceName;
@@ -23,7 +33,7 @@ export function create(kind: CollectionKind, body: ConfigRecord['data'], policy:
     const data = { ...unmask(name, body, undefined), ...kind.complete?.(body, records) };
     kind.permit?.(data, policy);
     const slug = kind.slugged ? makeSlug(String(body.name), taken) : null;
-    const record: ConfigRecord = { id: randomUUID(), slug, data, origin: 'database', createdAt: now, updatedAt: now };
+    const record = { ...recordWith(undefined, data, 'database', now), slug };
     return { next: { ...state, [name]: [...records, record] }, result: record };
   };
 }
@@ -38,13 +48,13 @@ export function patch(
   const name = kind.name as ResourceName;
   return (state, now) => {
     const old = findRecord(state, kind, id);
+    if (Object.keys(body).length === 0) return { next: state, result: old };
     const given = Object.fromEntries(
       Object.entries(body).filter(([key, value]) => kind.patchable.includes(key) && value !== null),
     );
     const data = { ...old.data, ...unmask(name, given, old.data) };
-    if (Object.keys(body).length === 0) return { next: state, result: old };
     kind.permit?.(data, policy);
-    const record: ConfigRecord = { ...old, data, origin: 'database', updatedAt: now };
+    const record = recordWith(old, data, 'database', now);
     return {
       next: { ...state, [name]: state[name].map((known) => (known === old ? record : known)) },
       result: record,
@@ -88,8 +98,7 @@ export function put(kind: SingletonKind, body: ConfigRecord['data']): Change<Con
     }
     if (old !== undefined && Object.keys(body).length === 0) return { next: state, result: old };
     const data = { ...old?.data, ...unmask(name, given, old?.data) };
-    const made = { id: randomUUID(), slug: null, createdAt: now };
-    const record: ConfigRecord = { ...made, ...old, data, origin: 'database', updatedAt: now };
+    const record = recordWith(old, data, 'database', now);
     return { next: { ...state, [name]: [record] }, result: record };
   };
 }
@@ -108,29 +117,4 @@ export function findSingleton(state: ConfigState, kind: Pick<SingletonKind, 'nam
   const [record] = state[kind.name as ResourceName];
   if (record === undefined) throw problem('not_found', { message: `There is no ${kind.title} yet.` });
   return record;
-}
-
-/** Makes `module` the agent, or leaves the agent as it is when it is that already. */
-export function replaceAgentModule(module: { type: string; config: { name: string } & object }): Change<undefined> {
-  return (state, now) => {
-    const [old] = state.agent;
-    const { name, ...place } = module.config as { name: string; graph_definition?: string };
-    const base = old?.data.baseEngineConfig as { agent: { config: { graph_definition?: string } } } | undefined;
-    if (base !== undefined && base.agent.config.graph_definition === place.graph_definition) {
-      return { next: state, result: undefined };
-    }
-    const { checkpointer: _none, ...config } = { ...module.config, ...place } as Record<string, unknown>;
-    const data = {
-      name,
-      description: null,
-      version: null,
-      baseUrl: null,
-      status: 'draft',
-      ...old?.data,
-      baseEngineConfig: { server: { api: { port: 8000 } }, agent: { type: module.type, config } },
-    };
-    const made = { id: randomUUID(), slug: null, createdAt: now };
-    const record: ConfigRecord = { ...made, ...old, data, origin: 'command line', updatedAt: now };
-    return { next: { ...state, agent: [record] }, result: undefined };
-  };
 }

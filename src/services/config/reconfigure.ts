@@ -166,12 +166,7 @@ export function createReconfigure(options: {
         if (next === state) return { state, revision, result, reload: report('There was nothing to change.') };
         const engine = await build(next).catch((error: unknown) => failed(error, state.agent.length > 0));
         try {
-          const { ifMatch: _ifMatch, ...note } = by;
-          const config = JSON.stringify(codec.encodeAll(next));
-          await store.write({
-            ...diff(state, next),
-            revision: { number: revision + 1, createdAt: now, config, ...note },
-          });
+          await save({ state, revision }, next, by, now);
         } catch (error) {
           await engine?.close();
           throw notStored(error);

@@ -79,8 +79,9 @@ export function createRevisions(store: ConfigStore, codec: StateCodec, reconfigu
     if (row === undefined) throw problem('not_found', { message: `There is no revision ${number}.` });
     return row;
   };
+  const decode = (config: string): ConfigState => codec.decode(JSON.parse(config) as ConfigRow[]);
   const stateOf = async (number: number): Promise<ConfigState> =>
-    number === 0 ? EMPTY_STATE : codec.decode(JSON.parse((await find(number)).config) as ConfigRow[]);
+    number === 0 ? EMPTY_STATE : decode((await find(number)).config);
   const diff = async (number: number, against = number - 1): Promise<Difference[]> =>
     compareStates(await stateOf(against), await stateOf(number));
   return {
@@ -89,8 +90,8 @@ export function createRevisions(store: ConfigStore, codec: StateCodec, reconfigu
       return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt).toISOString() }));
     },
     async get(number) {
-      const { config: _config, createdAt, ...head } = await find(number);
-      const state = await stateOf(number);
+      const { config, createdAt, ...head } = await find(number);
+      const state = decode(config);
       const records = RESOURCES.map(({ name }) => [
         name,
         state[name].map(({ id, slug, data }) => ({ id, slug, ...shown(name, data) })),
@@ -98,7 +99,7 @@ export function createRevisions(store: ConfigStore, codec: StateCodec, reconfigu
       return {
         ...head,
         createdAt: new Date(createdAt).toISOString(),
-        diff: await diff(number),
+        diff: compareStates(await stateOf(number - 1), state),
         config: Object.fromEntries(records) as Record<string, unknown>,
       };
     },

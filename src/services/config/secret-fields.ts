@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MASK } from '../masking.ts';
 
 /**
  * How a schema marks what must not be shown: `.meta({ secret: … })` on a string (`true`: all of it; `url`: the
@@ -28,9 +29,6 @@ export function maskSecret(text: string, mark: Exclude<SecretMark, 'named'>): st
     .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s/@:]*):[^\s/@]*@/gi, `$1:${MASK}@`)
     .replace(/([?&][^=&\s]*(?:key|token|secret|password|passwd|signature|sig)[^=&\s]*=)[^&\s#]+/gi, `$1${MASK}`);
 }
-
-/** Stands for a secret in everything that is read; written back it means "as it was". */
-export const MASK = '***';
 
 function walk(
   schema: z.core.$ZodType,

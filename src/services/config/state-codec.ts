@@ -38,7 +38,7 @@ export function createStateCodec(vault: Vault): StateCodec {
         const kind = RESOURCES.find(({ name }) => name === resource);
         // Of a later version's resource, after a way back to this one: left alone.
         if (kind === undefined) continue;
-        const opened = mapSecrets(kind.data, JSON.parse(data) as Record<string, unknown>, (text) => open(text));
+        const opened = mapSecrets(kind.data, JSON.parse(data) as Record<string, unknown>, open);
         state[resource]?.push({ id, slug, data: opened, origin: origin as Origin, createdAt, updatedAt });
       }
       return state as unknown as ConfigState;

@@ -1,7 +1,8 @@
 import type { ParsedConfig } from '../../engine/config-file.ts';
 import { Problem } from '../../problems.ts';
 import { RESOURCES, type ResourceName } from '../resources/index.ts';
-import { type Change, replaceAgentModule } from './change.ts';
+import { replaceAgentModule } from './agent-record.ts';
+import type { Change } from './change.ts';
 import type { Configurator } from './configurator.ts';
 import { readDocument } from './document.ts';
 import { detailsOf, documentState } from './document-state.ts';

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../engine/encode.ts';
 import { type ProblemDetail, problem } from '../../problems.ts';
+import { MASK } from '../masking.ts';
 import type { ConfigRecord } from '../resources/define.ts';
 import { type ResourceName, resourceKind } from '../resources/index.ts';
-import { MASK, mapSecrets, maskSecret } from './secret-fields.ts';
+import { mapSecrets, maskSecret } from './secret-fields.ts';
 
 /**
  * Puts the stored secrets in the place of their masks, so that what was read can be written back.

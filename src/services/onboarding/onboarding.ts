@@ -4,7 +4,8 @@ import type { Reconfigure, ReloadReport, Snapshot, WriteNote } from '../config/r
 import type { ConfigRecord } from '../resources/define.ts';
 import { type Detection, type OnboardingState, type ScanResult, stateOf } from './scan-result.ts';
 
-type Written = Snapshot & { result: ConfigRecord; reload: ReloadReport };
+/** An agent that was registered. */
+export type WrittenAgent = Snapshot & { result: ConfigRecord; reload: ReloadReport };
 
 /** From a folder to a talking agent. */
 export interface Onboarding {
@@ -13,7 +14,7 @@ export interface Onboarding {
   createFromDetection(
     pick: Pick<Detection, 'framework' | 'filePath' | 'variableName'>,
     note: WriteNote,
-  ): Promise<Written>;
+  ): Promise<WrittenAgent>;
   /**
    * Writes a starter and registers it; its files go again when it cannot go live.
    *
@@ -23,7 +24,7 @@ export interface Onboarding {
   createStarter(
     wanted: { framework: Detection['framework']; name?: string | undefined },
     note: WriteNote,
-  ): Promise<Written>;
+  ): Promise<WrittenAgent>;
 }
 
 /** Makes the onboarding of one working directory. @param port port for the examples in a starter's README. */
