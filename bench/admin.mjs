@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startContender } from './contender.mjs';
+import { table } from './report.mjs';
 import { median, percentile } from './stats.mjs';
 import { order, wholeText } from './tokens.mjs';
 
@@ -205,10 +206,4 @@ function print({ answers, quiet, busy }) {
     ),
   ];
   console.log(parts.join('\n\n'));
-}
-
-function table(heads, rows) {
-  const widths = heads.map((head, column) => Math.max(3, head.length, ...rows.map((row) => row[column].length)));
-  const line = (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
-  return [line(heads), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }

@@ -64,7 +64,8 @@ function goalTable(goals) {
   return table(['Goal', '', 'Measured', ''], rows);
 }
 
-function table(heads, rows) {
+/** A Markdown table of texts, its columns padded. */
+export function table(heads, rows) {
   const widths = heads.map((head, column) => Math.max(3, head.length, ...rows.map((row) => row[column].length)));
   const line = (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
   return [line(heads), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');

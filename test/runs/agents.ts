@@ -1,10 +1,8 @@
+import { everythingAgent } from '../support/everything.ts';
 import { messagesGraph } from '../support/graphs.ts';
 
 /** Names of the gates an agent waits at: before a piece of what its model says, by its number, or in its tool. */
 export type Stops = Record<number, string> & { tool?: string };
-
-const thinking = (text: string): string => `{ content: [{ index: 0, type: 'thinking', thinking: '${text}' }] }`;
-const text = (words: string): string => `{ content: [{ index: 1, type: 'text', text: '${words}' }] }`;
 
 /** Options of a scripted model that waits before the pieces `stops` names, counted over all its answers. */
 export function stopping(stops: Stops): string {
@@ -27,41 +25,24 @@ export const PIECE = {
 
 /** Reasons, talks, calls two tools at once, writes to its state, reasons and talks again. */
 export function everything(stops: Stops = {}): string {
-  return messagesGraph(
-    '',
-    `
-const tools = [
-  tool(async ({ to }) => {
-    await globalThis.testGates.pass(${JSON.stringify(stops.tool ?? '')});
-    return 'trains to ' + to;
-  }, { name: 'trains', description: 'trains', schema: z.object({ to: z.string() }) }),
-  tool(async ({ on }) => {
+  return everythingAgent({
+    model: stopping(stops),
+    trains: `await globalThis.testGates.pass(${JSON.stringify(stops.tool ?? '')});`,
     // Behind the other, unless that is held up: clients keep results in the order they came.
-    await new Promise((resolve) => setImmediate(resolve));
-    return 'weather on ' + on;
-  }, { name: 'weather', description: 'weather', schema: z.object({ on: z.string() }) }),
-];
-const ask = (turn) => [{ id: 'ask' + turn }, ${thinking('Compare ')}, ${thinking('fares – é.')}, ${text('Let me ')}, ${text('look.')},
-  call(0, 'to' + turn, 'trains', ''), call(0, undefined, undefined, '{"to":'), call(1, 'on' + turn, 'weather', '{"on"'),
-  call(0, undefined, undefined, '"Lyon"}'), call(1, undefined, undefined, ':"Monday"}')];
-const answer = (turn) => [{ id: 'answer' + turn }, ${thinking('Two ')}, ${thinking('facts.')}, ${text('Take ')}, ${text('the ')}, ${text('14:02.')}];
-const model = new ScriptedModel([(messages) => {
-  const turn = messages.filter((one) => one.getType() === 'human').length;
-  return messages.at(-1).getType() === 'tool' ? answer(turn) : ask(turn);
-}], ${stopping(stops)});
-const Everything = Annotation.Root({ ...MessagesAnnotation.spec, found: Annotation });
-`,
-  ).replace(
-    /export const graph[\s\S]*/,
-    `export const graph = new StateGraph(Everything)
-  .addNode('model', async (state) => ({ messages: [await model.invoke(state.messages)] }))
-  .addNode('tools', new ToolNode(tools))
-  .addNode('note', (state) => ({ found: { tools: state.messages.filter((one) => one.getType() === 'tool').length } }))
-  .addEdge(START, 'model')
-  .addConditionalEdges('model', (state) => (state.messages.at(-1).tool_calls?.length > 0 ? 'tools' : END))
-  .addEdge('tools', 'note')
-  .addEdge('note', 'model');
-`,
+    weather: 'await new Promise((resolve) => setImmediate(resolve));',
+  });
+}
+
+/** Ends in the way the user asks for: `fail`, `wait` at the gate, `ask`, or an answer. */
+export function endsAsAsked(gate: string): string {
+  return messagesGraph(
+    `.addNode('work', async (state) => {
+    const said = state.messages.at(-1).content;
+    if (said === 'fail') throw new Error('no');
+    if (said === 'wait') await globalThis.testGates.pass('${gate}');
+    if (said === 'ask') return { messages: [new AIMessage('got ' + interrupt({ message: 'Book?' }))] };
+    return { messages: [new AIMessage('answered')] };
+  }).addEdge(START, 'work').addEdge('work', END)`,
   );
 }
 

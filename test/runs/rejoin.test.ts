@@ -5,7 +5,7 @@ import { createGate, until } from '../support/gates.ts';
 import { GRAPH_FILES, messagesGraph } from '../support/graphs.ts';
 import { parseEvents, runInput } from '../support/runs.ts';
 import { openEvents, openRun } from '../support/streams.ts';
-import { everything, PIECE, stopping } from './agents.ts';
+import { endsAsAsked, everything, PIECE, stopping } from './agents.ts';
 import { cancelRun, endOf, framesOf, heldAfter, saidIn, streamText } from './support.ts';
 
 async function server(agent: string, env: Record<string, string> = {}) {
@@ -106,18 +106,6 @@ test('an id from beyond the end gets a snapshot, of a running run and of a finis
   expect(await heldAfter(late)).toEqual(uncut);
 });
 
-/** Ends in the way the user asks for. */
-const ENDS = (gate: string): string =>
-  messagesGraph(
-    `.addNode('work', async (state) => {
-    const said = state.messages.at(-1).content;
-    if (said === 'fail') throw new Error('no');
-    if (said === 'wait') await globalThis.testGates.pass('${gate}');
-    if (said === 'ask') return { messages: [new AIMessage('got ' + interrupt({ message: 'Book?' }))] };
-    return { messages: [new AIMessage('answered')] };
-  }).addEdge(START, 'work').addEdge('work', END)`,
-  );
-
 test.each([
   ['answer', 'success'],
   ['fail', 'FRAMEWORK_ERROR'],
@@ -125,7 +113,7 @@ test.each([
   ['ask', 'interrupt'],
 ])('a run that is no longer kept is told by a snapshot and its real end (%s)', async (text, end) => {
   const gate = createGate();
-  const { app, base } = await server(ENDS(gate.name), { SERVICE_RUN_RETENTION_SECONDS: '0' });
+  const { app, base } = await server(endsAsAsked(gate.name), { SERVICE_RUN_RETENTION_SECONDS: '0' });
   const input = runInput(text);
   const stream = await openRun(base, input);
   if (text === 'wait') {

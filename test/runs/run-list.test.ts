@@ -3,25 +3,15 @@ import { expect, test } from 'vitest';
 import { openSqlite } from '../../src/sqlite-driver.ts';
 import { createTestApp, writeFiles } from '../support/app.ts';
 import { createGate, gatedAgent, until } from '../support/gates.ts';
-import { GRAPH_FILES, messagesGraph } from '../support/graphs.ts';
+import { GRAPH_FILES } from '../support/graphs.ts';
 import { runInput } from '../support/runs.ts';
 import { openRun } from '../support/streams.ts';
+import { endsAsAsked } from './agents.ts';
 import { cancelRun, getJson, type Listed, runsOf, untilRun } from './support.ts';
-
-const AGENT = (gate: string): string =>
-  messagesGraph(
-    `.addNode('work', async (state) => {
-      const said = state.messages.at(-1).content;
-      if (said === 'fail') throw new Error('no');
-      if (said === 'wait') await globalThis.testGates.pass('${gate}');
-      if (said === 'ask') return { messages: [new AIMessage('got ' + interrupt({ message: 'Book?' }))] };
-      return { messages: [new AIMessage('answered')] };
-    }).addEdge(START, 'work').addEdge('work', END)`,
-  );
 
 test('the runs of a thread, newest first, with how they stand and when', async () => {
   const gate = createGate();
-  const files = { ...GRAPH_FILES, 'agent.ts': AGENT(gate.name) };
+  const files = { ...GRAPH_FILES, 'agent.ts': endsAsAsked(gate.name) };
   const env = { SERVICE_THREAD_POLICY: 'enqueue' };
   const { base, root } = await listening({ files, env });
   const start = Date.now();
@@ -29,7 +19,7 @@ test('the runs of a thread, newest first, with how they stand and when', async (
     void (await (await openRun(base, runInput(text, { threadId: 'th', runId }))).all());
   await post('hi', 'r1');
   await post('fail', 'r2');
-  writeFiles(root, { 'agent.ts': AGENT(gate.name) });
+  writeFiles(root, { 'agent.ts': endsAsAsked(gate.name) });
   await fetch(`${base}/reload`, { method: 'POST' });
   const waiting = post('wait', 'r3');
   await until(() => gate.arrived === 1);
