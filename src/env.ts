@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
+import { TARGET_RULE } from './outbound/targets.ts';
 
 const flag = z.stringbool({
   truthy: ['true', '1', 'yes', 'on'],
@@ -30,6 +31,15 @@ function list(entry: RegExp, fault: string) {
     )
     .refine((entries) => entries.every((part) => entry.test(part)), fault);
 }
+
+/** `true` and `false` are words for the usual cases; link-local addresses must always be named. */
+const targetRules = list(
+  TARGET_RULE,
+  'must be true, false, or loopback, private, addresses, ranges such as 10.0.0.0/8 and host names, separated by commas',
+).transform((rules) => {
+  const named = rules.filter((rule) => rule !== 'true' && rule !== 'false');
+  return rules.includes('true') ? ['loopback', 'private', ...named] : named;
+});
 
 /** What can happen to a run on a thread that is busy. */
 export const THREAD_POLICIES = ['reject', 'enqueue', 'interrupt', 'rollback'] as const;
@@ -84,6 +94,12 @@ export const EnvSchema = z.object({
   SERVICE_ALLOW_STDIO_MCP: flag
     .default(false)
     .describe('Allow admins to configure MCP servers that are programs on this machine: true or false.'),
+  SERVICE_ALLOW_PRIVATE_TARGETS: targetRules
+    .optional()
+    .describe(
+      'Where connection checks, MCP servers, exporters and the sign-on issuer may be besides the public internet: true, ' +
+        'false, or loopback, private, addresses, ranges, host names, comma-separated. Unset: loopback in mode none.',
+    ),
   SERVICE_RELOAD_TOKEN: z
     .string()
     .min(16, 'must have at least 16 characters')

@@ -4,6 +4,7 @@ import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
 import type { Env } from './env.ts';
+import { createTargets } from './outbound/targets.ts';
 import { type Checks, createChecks } from './services/config/checks.ts';
 import { type Configuration, createConfiguration } from './services/config/configuration.ts';
 import { type Configurator, createConfigurator } from './services/config/configurator.ts';
@@ -153,12 +154,15 @@ function createAdmin(options: {
   const store = createConfigStore(options.database);
   const reconfigure = createReconfigure({ store, codec, holder, ports, variables, log });
   const policy = { allowStdio: env.SERVICE_ALLOW_STDIO_MCP };
+  const targets = createTargets(
+    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
+  );
   return {
     reconfigure,
     revisions: createRevisions(store, codec, reconfigure),
     configuration: createConfiguration(reconfigure, variables, policy),
     managed: createManaged(reconfigure),
-    checks: createChecks(reconfigure, { root, variables, policy }),
+    checks: createChecks(reconfigure, { root, variables, policy, targets }),
     onboarding: createOnboarding(reconfigure, root, env.SERVICE_PORT ?? 8000),
   };
 }

@@ -1,3 +1,4 @@
+import type { Targets } from '../../outbound/targets.ts';
 import type { ConnectionCheck } from '../probes/connection-check.ts';
 import type { Policy } from '../resources/define.ts';
 import { mcpServers } from '../resources/mcp-servers.ts';
@@ -21,7 +22,12 @@ export interface Checks {
  */
 export function createChecks(
   reconfigure: Reconfigure,
-  options: { root: string; variables: Readonly<Record<string, string | undefined>>; policy: Policy },
+  options: {
+    root: string;
+    variables: Readonly<Record<string, string | undefined>>;
+    policy: Policy;
+    targets: Targets;
+  },
 ): Checks {
   const { policy } = options;
   return {

@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { z } from 'zod';
+import type { Targets } from '../../outbound/targets.ts';
 import { McpServerConfig } from '../resources/mcp-servers.ts';
 import type { ConnectionCheck } from './connection-check.ts';
 import { ProbeFailure } from './failure.ts';
@@ -21,6 +22,8 @@ export interface McpProbeOptions {
   variables: Variables;
   /** Whether programs may be started (SERVICE_ALLOW_STDIO_MCP). */
   allowStdio: boolean;
+  /** Where a server may be. */
+  targets: Targets;
   /** Folder a relative `cwd` counts from; by default the working directory. */
   root?: string;
 }
@@ -28,7 +31,7 @@ export interface McpProbeOptions {
 /** Connects to a tool server and lists its tools. */
 export function probeMcpServer(
   config: unknown,
-  { variables, allowStdio, root = process.cwd() }: McpProbeOptions,
+  { variables, allowStdio, targets, root = process.cwd() }: McpProbeOptions,
 ): Promise<ConnectionCheck> {
   return runProbe(config, variables, {
     schema: McpServerConfig,
@@ -37,19 +40,22 @@ export function probeMcpServer(
       if (server.transport === 'stdio' && !allowStdio) {
         throw new ProbeFailure('Transport stdio starts a program, which needs SERVICE_ALLOW_STDIO_MCP=true');
       }
-      const tools = await toolNames(server, root, signal);
+      const tools = await toolNames(server, { root, targets, signal });
       return { name: server.name, transport: server.transport, tools, toolCount: tools.length };
     },
   });
 }
 
-async function toolNames(server: z.infer<typeof McpServerConfig>, root: string, signal: AbortSignal) {
+async function toolNames(
+  server: z.infer<typeof McpServerConfig>,
+  way: { root: string; targets: Targets; signal: AbortSignal },
+): Promise<string[]> {
   const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
-  const { transport, fault, leave } = await routeTo(server, root, signal);
+  const { transport, fault, leave } = await routeTo(server, way);
   const client = new Client({ name: 'agent-engine-server', version: '1' });
   const { timeoutSeconds, sseReadTimeoutSeconds } = server;
   const seconds = Math.min(REQUEST_SECONDS, timeoutSeconds ?? Infinity, sseReadTimeoutSeconds ?? Infinity);
-  const limits = { timeout: seconds * 1000, signal };
+  const limits = { timeout: seconds * 1000, signal: way.signal };
   try {
     await client.connect(transport, limits);
     const names = await listTools(client, limits);

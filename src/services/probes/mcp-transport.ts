@@ -1,9 +1,13 @@
 import { resolve } from 'node:path';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { z } from 'zod';
+import { createFetch } from '../../outbound/fetch.ts';
+import type { Targets } from '../../outbound/targets.ts';
 import type { McpServerConfig } from '../resources/mcp-servers.ts';
 import { ProbeFailure } from './failure.ts';
-import { createMcpFetch } from './mcp-fetch.ts';
+
+/** What one answer may have. */
+const ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** A way to a tool server, not yet connected. */
 export interface McpRoute {
@@ -17,14 +21,14 @@ export interface McpRoute {
 /**
  * Makes the transport a record asks for. The SDK is loaded here, since few servers need it when they start.
  *
- * @param root folder a relative `cwd` counts from.
- * @param signal ends everything at once.
+ * @param options.root folder a relative `cwd` counts from.
+ * @param options.signal ends everything at once.
  */
 export async function routeTo(
   config: z.infer<typeof McpServerConfig>,
-  root: string,
-  signal: AbortSignal,
+  { root, targets, signal }: { root: string; targets: Targets; signal: AbortSignal },
 ): Promise<McpRoute> {
+  const fetch = createFetch({ targets, signal, maxBytes: ANSWER_BYTES });
   switch (config.transport) {
     case 'stdio': {
       const { McpStdioTransport } = await import('./mcp-stdio.ts');
@@ -36,13 +40,13 @@ export async function routeTo(
     case 'sse': {
       const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
       const { url, headers } = withoutCredentials(config);
-      return { transport: new SSEClientTransport(url, { fetch: createMcpFetch(signal), requestInit: { headers } }) };
+      return { transport: new SSEClientTransport(url, { fetch, requestInit: { headers } }) };
     }
     case 'streamable_http': {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
       const { url, headers } = withoutCredentials(config);
       const transport = new StreamableHTTPClientTransport(url, {
-        fetch: createMcpFetch(signal),
+        fetch,
         requestInit: { headers },
         reconnectionOptions: {
           initialReconnectionDelay: 1_000,

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConnectionCheck } from '../../../src/services/probes/connection-check.ts';
 import { probeMcpServer } from '../../../src/services/probes/mcp-server.ts';
 import { tempFolder } from '../../support/app.ts';
-import { closedPort, isAlive, ref, serve, serveTcp } from './support.ts';
+import { closedPort, isAlive, LOCAL, ref, serve, serveTcp } from './support.ts';
 
 const EVERYTHING = join(
   dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/package.json')),
@@ -24,6 +24,7 @@ async function probe(
     { name: 'tools', ...config },
     {
       allowStdio: allowStdio as boolean,
+      targets: LOCAL,
       variables: variables as Record<string, string>,
       ...(root !== undefined && { root: root as string }),
     },
@@ -301,7 +302,7 @@ describe('a URL', () => {
   test.each([undefined, null, 7, {}, { name: 'x' }, { name: 'x', transport: 'pigeon' }])(
     'nonsense: %j',
     async (value) => {
-      const check = await probeMcpServer(value, { variables: {}, allowStdio: true });
+      const check = await probeMcpServer(value, { variables: {}, allowStdio: true, targets: LOCAL });
       expect(check).toEqual(failed(expect.stringMatching(/^[^\n]+$/)));
     },
   );

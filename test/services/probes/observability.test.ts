@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { ConnectionCheck } from '../../../src/services/probes/connection-check.ts';
 import { probeObservability } from '../../../src/services/probes/observability.ts';
-import { closedPort, ref, serve, serveTcp } from './support.ts';
+import { closedPort, LOCAL, ref, serve, serveTcp } from './support.ts';
 
 const ok = (details: Record<string, unknown>) => ({ ok: true, details, error: null });
 const failed = (error: unknown) => ({ ok: false, details: null, error });
 const langfuse = (host: string) => ({ provider: 'LANGFUSE', config: { host, secretKey: 'sk-lf-1234' } });
 
 async function probe(providers: unknown, variables: Record<string, string> = {}) {
-  return ConnectionCheck.parse(await probeObservability(providers, { variables }));
+  return ConnectionCheck.parse(await probeObservability(providers, { variables, targets: LOCAL }));
 }
 
 describe('a provider with an address', () => {

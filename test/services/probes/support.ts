@@ -2,6 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { createTargets } from '../../../src/outbound/targets.ts';
+
+/** Servers of a test are on this machine. */
+export const LOCAL = createTargets(['loopback']);
 
 /** A web server for one test. */
 export interface LocalServer {
