@@ -28,7 +28,7 @@ test.each([
   ['SERVICE_PORT', '99999', 'must be a whole number from 0 to 65535'],
   ['SERVICE_PORT', '80.5', 'must be a whole number from 0 to 65535'],
   ['SERVICE_PORT', '-1', 'must be a whole number from 0 to 65535'],
-  ['SERVICE_ADMIN_AUTH_MODE', 'password', 'must be none'],
+  ['SERVICE_ADMIN_AUTH_MODE', 'ldap', 'must be none, password or sso'],
   ['SERVICE_ALLOW_OPEN_ADMIN', 'maybe', 'must be true or false'],
   ['SERVICE_ALLOWED_HOSTS', 'a.example, https://b.example', 'must be host names such as'],
   ['SERVICE_CORS_ORIGINS', 'https://chat.example/', 'must be origins such as'],

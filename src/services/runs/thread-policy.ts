@@ -1,7 +1,7 @@
 import { isRecord } from '../../engine/encode.ts';
 import type { RunAgentInput } from '../../engine/events.ts';
-import { THREAD_POLICIES, type ThreadPolicy } from '../../env.ts';
 import { problem } from '../../problems.ts';
+import { THREAD_POLICIES, type ThreadPolicy } from '../../settings/limits.ts';
 
 /**
  * What a run wants to happen if its thread is busy: its `forwardedProps.onBusy`.
