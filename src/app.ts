@@ -5,14 +5,18 @@ import type { ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { isLoopback } from './env.ts';
 import { adminRoutes } from './http/admin/index.ts';
 import { managedRoutes } from './http/managed/index.ts';
 import { healthRoutes } from './http/operational/health.ts';
-import { localOrToken, type ReloadAuth, reloadRoutes } from './http/operational/reload.ts';
+import { adminOrLocal, type ReloadAuth, reloadRoutes } from './http/operational/reload.ts';
 import { access } from './http/plugins/access.ts';
+import { audit } from './http/plugins/audit.ts';
 import { docs } from './http/plugins/docs.ts';
 import { errors, sendProblem } from './http/plugins/errors.ts';
-import { user } from './http/plugins/user.ts';
+import { accessFor, gate } from './http/plugins/gate.ts';
+import { rateLimits } from './http/plugins/rate-limit.ts';
+import { securityHeaders } from './http/plugins/security-headers.ts';
 import { deprecatedRoutes } from './http/runtime/deprecated.ts';
 import { introspectionRoutes } from './http/runtime/introspection.ts';
 import { runRoutes } from './http/runtime/run.ts';
@@ -30,6 +34,12 @@ declare module 'fastify' {
     openStreams: Set<ServerResponse>;
   }
 }
+
+/** What the head of a request may take to arrive. */
+const HEADERS_MS = 10_000;
+
+/** How often connections are looked at for requests that take too long to arrive. */
+const CONNECTIONS_CHECK_MS = 1_000;
 
 /** How long a closing server waits for readers to take what their runs have sent. */
 const LAST_BYTES_MS = 5_000;
@@ -51,6 +61,13 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
     // Runs are logged when they end; two more lines for each request would be noise.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: env.SERVICE_MAX_BODY_BYTES,
+    trustProxy: trustedProxies(env.SERVICE_TRUST_PROXY),
+    // Senders that dribble a request keep a socket and a parser each.
+    requestTimeout: env.SERVICE_REQUEST_TIMEOUT_SECONDS * 1000,
+    http: {
+      headersTimeout: Math.min(HEADERS_MS, env.SERVICE_REQUEST_TIMEOUT_SECONDS * 1000),
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+    },
     forceCloseConnections: true,
     // Ours are set below; without these Fastify would load its own, which takes a while, for nothing.
     schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
@@ -95,25 +112,52 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
   });
 
   await app.register(errors);
-  await app.register(access, { allowedHosts: env.SERVICE_ALLOWED_HOSTS, origins: env.SERVICE_CORS_ORIGINS });
-  await app.register(user);
+  await app.register(securityHeaders, { policy: env.SERVICE_CONTENT_SECURITY_POLICY });
+  await app.register(access, {
+    isOpen: env.SERVICE_ADMIN_AUTH_MODE === 'none',
+    allowedHosts: env.SERVICE_ALLOWED_HOSTS,
+    origins: env.SERVICE_CORS_ORIGINS,
+  });
+  const limited = !isLoopback(env.SERVICE_HOST);
+  await app.register(rateLimits, {
+    address: env.SERVICE_RATE_LIMIT_ADDRESS ?? (limited ? 600 : 0),
+    user: env.SERVICE_RATE_LIMIT_USER ?? (limited ? 300 : 0),
+  });
+  await app.register(gate, { secret: env.SERVICE_SESSION_SECRET });
+  await app.register(audit);
   await app.register(docs);
-  await app.register(runRoutes);
-  await app.register(runRecordRoutes);
-  await app.register(deprecatedRoutes);
-  await app.register(sessionRoutes);
-  await app.register(introspectionRoutes);
+  await app.register(runtimeRoutes);
   // An engine by itself is configured from outside.
   if (services.admin !== undefined) {
     await app.register(adminRoutes);
     await app.register(managedRoutes);
   }
   await app.register(healthRoutes);
-  await app.register(reloadRoutes, { reloadAuth: options.reloadAuth ?? localOrToken(env.SERVICE_RELOAD_TOKEN) });
+  await app.register(reloadRoutes, { reloadAuth: options.reloadAuth ?? adminOrLocal(env) });
   // Imported when there is something to serve: it takes a while.
-  if (app.uiDir !== undefined)
-    await app.register(import('@fastify/static'), { root: app.uiDir, wildcard: true, dotfiles: 'ignore' });
+  if (app.uiDir !== undefined) await app.register(uiRoutes, { root: app.uiDir });
   return app;
+}
+
+/** What a chat UI calls. */
+async function runtimeRoutes(app: FastifyInstance): Promise<void> {
+  accessFor(app, 'runtime');
+  await app.register(runRoutes);
+  await app.register(runRecordRoutes);
+  await app.register(deprecatedRoutes);
+  await app.register(sessionRoutes);
+  await app.register(introspectionRoutes);
+}
+
+/** The static UI. Its wildcard stands for whatever has no route, so each address is held to what its place would be. */
+async function uiRoutes(app: FastifyInstance, { root }: { root: string }): Promise<void> {
+  accessFor(app, 'path');
+  await app.register(import('@fastify/static'), { root, wildcard: true, dotfiles: 'ignore' });
+}
+
+/** So many proxies in front are believed, counted from the one that connects; or those at the addresses. */
+function trustedProxies(setting: number | string[] | false) {
+  return typeof setting === 'number' ? (_address: string, hop: number) => hop < setting : setting;
 }
 
 function unused(): never {

@@ -10,6 +10,7 @@ export const PROBLEMS = {
   bad_request: { status: 400, message: 'Bad Request' },
   auth_required: { status: 401, message: 'Unauthorized' },
   forbidden: { status: 403, message: 'Forbidden' },
+  insufficient_scope: { status: 403, message: 'This key may not do that: it lacks the scope.' },
   not_found: { status: 404, message: 'Not Found' },
   graph_not_available: { status: 404, message: 'This agent cannot describe itself as a graph.' },
   forbidden_host: {
@@ -20,6 +21,11 @@ export const PROBLEMS = {
   forbidden_origin: {
     status: 403,
     message: 'This origin is not allowed. Add it to SERVICE_CORS_ORIGINS to let its pages call the server.',
+  },
+  origin_required: {
+    status: 403,
+    message:
+      'A change made with the session cookie must come from a page of this server: send its Origin header, or use an API key.',
   },
   reload_forbidden: {
     status: 403,
@@ -43,11 +49,13 @@ export const PROBLEMS = {
     message: 'The new configuration could not be started; the previous agent keeps serving.',
   },
   guardrail_rejected: { status: 429, message: 'This message is not allowed here.' },
+  rate_limited: { status: 429, message: 'Too many requests. Try again after the seconds that Retry-After says.' },
   too_many_runs: { status: 429, message: 'The server has as many runs as it can take. Try again in a moment.' },
   invoke_failed: { status: 500, message: 'The agent could not complete this run.' },
   internal_error: { status: 500, message: 'Internal Server Error' },
   sessions_unsupported: { status: 501, message: 'This agent does not keep its sessions: it has no checkpointer.' },
   agent_not_ready: { status: 503, message: 'No agent is ready to answer.' },
+  unsupported_mode: { status: 503, message: 'There is no password to log in with in this mode.' },
   shutting_down: { status: 503, message: 'The server is shutting down.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
@@ -64,6 +72,8 @@ export class Problem extends Error {
   readonly agentType: string | undefined;
   /** When to try again, for the `Retry-After` header: whole seconds. */
   readonly retryAfter: number | undefined;
+  /** Why credentials were refused, for the `WWW-Authenticate` header (RFC 6750); undefined when there were none. */
+  readonly challenge: string | undefined;
 
   constructor(
     code: ProblemCode,
@@ -72,6 +82,7 @@ export class Problem extends Error {
       details?: ProblemDetail[];
       agentType?: string;
       retryAfter?: number;
+      challenge?: string;
       cause?: unknown;
     } = {},
   ) {
@@ -80,6 +91,7 @@ export class Problem extends Error {
     this.details = options.details;
     this.agentType = options.agentType;
     this.retryAfter = options.retryAfter;
+    this.challenge = options.challenge;
   }
 
   get status(): number {

@@ -4,12 +4,13 @@ import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
 import type { Env } from './env.ts';
-import { createTargets } from './outbound/targets.ts';
+import { createTargets, type Targets } from './outbound/targets.ts';
+import { type Access, createAccess } from './services/access/access.ts';
 import { type Checks, createChecks } from './services/config/checks.ts';
 import { type Configuration, createConfiguration } from './services/config/configuration.ts';
 import { type Configurator, createConfigurator } from './services/config/configurator.ts';
 import { createManaged, type Managed } from './services/config/managed.ts';
-import { createReconfigure, type Reconfigure } from './services/config/reconfigure.ts';
+import { createReconfigure, type Reconfigure, type SignOnRules } from './services/config/reconfigure.ts';
 import { createRevisions, type Revisions } from './services/config/revisions.ts';
 import { type ConfigSource, fileSource } from './services/config/source.ts';
 import { createStateCodec } from './services/config/state-codec.ts';
@@ -26,6 +27,9 @@ import { createThreads } from './services/runs/threads.ts';
 import { createSessions, type Sessions } from './services/sessions.ts';
 import { createWithEngine } from './services/with-engine.ts';
 import { sqlitePath } from './sqlite-driver.ts';
+import { createAdminStore } from './store/admin-store.ts';
+import { createApiKeyStore } from './store/api-key-store.ts';
+import { createAuditStore } from './store/audit-store.ts';
 import { createConfigStore } from './store/config-store.ts';
 import type { Database } from './store/database.ts';
 import { createRunStore } from './store/run-store.ts';
@@ -40,6 +44,7 @@ export interface Services {
   readonly configurator: Configurator;
   /** What an admin configures; undefined for an engine by itself, which is configured from outside. */
   readonly admin: Admin | undefined;
+  readonly access: Access;
   readonly runs: Runs;
   readonly runRecords: RunRecords;
   readonly sessions: Sessions;
@@ -93,13 +98,34 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     fileSource: (path: string) => fileSource(path, variables, false),
     configDir: dirname(configPath),
   };
+  const targets = createTargets(
+    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
+  );
+  const notReady = (): string => configurator.bootError ?? 'No agent is configured yet.';
+  const access = await createAccess({
+    env,
+    log,
+    targets,
+    stores: {
+      admin: createAdminStore(database),
+      apiKeys: createApiKeyStore(database),
+      audit: createAuditStore(database),
+    },
+    hasAdmin: options.engineOnly !== true,
+    notReady,
+  }).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  const { signOn } = access;
   const admin =
-    options.engineOnly === true ? undefined : createAdmin({ env, log, root, variables, database, holder, ports });
+    options.engineOnly === true
+      ? undefined
+      : createAdmin({ env, log, root, variables, database, holder, ports, signOn, targets });
   const configurator =
     admin === undefined
-      ? createConfigurator({ ...sources, ports, holder, log })
+      ? createConfigurator({ ...sources, ports, holder, signOn, log })
       : createStoredConfigurator({ ...sources, reconfigure: admin.reconfigure, log });
-  const notReady = (): string => configurator.bootError ?? 'No agent is configured yet.';
   const withEngine = createWithEngine(holder, notReady);
   const observers = createObservers(log);
   const threads = createThreads(threadStore);
@@ -113,6 +139,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     holder,
     configurator,
     admin,
+    access,
     observers,
     runs,
     runRecords: createRunRecords({ runs, store: runStore, threads: threadStore, recall }),
@@ -123,6 +150,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
       const { ended } = runs.close();
       await holder.close();
       await ended;
+      await access.close();
       await database.close();
     },
   };
@@ -146,17 +174,16 @@ function createAdmin(options: {
   database: Database;
   holder: EngineHolder;
   ports: EnginePorts;
+  signOn: SignOnRules;
+  targets: Targets;
 }): Admin {
-  const { env, log, root, variables, holder, ports } = options;
+  const { env, log, root, variables, holder, ports, signOn, targets } = options;
   const file = sqlitePath(env.DATABASE_URL, root);
   const keyFile = file === ':memory:' ? undefined : join(dirname(file), 'secret.key');
   const codec = createStateCodec(createVault(readSecretKey(env.SERVICE_SECRET_KEY, keyFile)));
   const store = createConfigStore(options.database);
-  const reconfigure = createReconfigure({ store, codec, holder, ports, variables, log });
+  const reconfigure = createReconfigure({ store, codec, holder, ports, signOn, variables, log });
   const policy = { allowStdio: env.SERVICE_ALLOW_STDIO_MCP };
-  const targets = createTargets(
-    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
-  );
   return {
     reconfigure,
     revisions: createRevisions(store, codec, reconfigure),

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { buildApp } from '../app.ts';
+import { EnvProblem } from '../env.ts';
 import { createServices, type Services } from '../services.ts';
 import { sqlitePath } from '../sqlite-driver.ts';
 import { databaseFault, listenFault } from './fault.ts';
@@ -45,12 +46,14 @@ export async function serve(options: ServeOptions): Promise<string> {
     source,
     ...(options.engineOnly !== undefined && { engineOnly: true, defaultCheckpointer: undefined }),
   }).catch((error: unknown) => {
+    if (error instanceof EnvProblem) throw error;
     throw databaseFault(error, sqlitePath(env.DATABASE_URL, root));
   });
   const app = await buildApp(services);
   // Before it listens: whoever sees the address may stop the server at once.
   const stop = stopOnSignals(app, log);
   await services.configurator.boot();
+  await checkAdmins(services, app);
   const address = await listen(app, services);
   releaseYoungGeneration();
   if (options.watch === true) {
@@ -63,6 +66,16 @@ export async function serve(options: ServeOptions): Promise<string> {
     console.log(greeting({ address, agent, fault: configurator.bootError }));
   }
   return address;
+}
+
+/** A server that nobody could ever administer does not start. */
+async function checkAdmins({ access }: Services, app: FastifyInstance): Promise<void> {
+  try {
+    access.checkAdmins();
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }
 
 async function listen(app: FastifyInstance, { env, holder }: Services): Promise<string> {

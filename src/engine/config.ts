@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { describeIssue, flattenIssue } from '../issues.ts';
 import { AgentConfig } from './frameworks/index.ts';
 import { GuardrailsConfig } from './guardrails/index.ts';
+import { type SsoConfig, SsoLayer } from './sign-on.ts';
 
 /** A layer of the configuration this version knows by name but cannot run: it may be absent or empty, never ignored. */
 function notYet(what: string) {
@@ -41,7 +42,7 @@ export const EngineConfig = z.object({
   mcpServers: notYet('MCP servers'),
   guardrails: GuardrailsConfig.nullish(),
   observability: notYet('Exporters'),
-  sso: notYet('Sign-on rules'),
+  sso: SsoLayer,
   integrations: notYet('Chat integrations'),
   prompts: z.array(PromptConfig).default([]),
 });
@@ -65,9 +66,12 @@ export const Layers = EngineConfig.omit({ agent: true });
 export function parseEngineConfig(
   value: unknown,
   withAgent: boolean,
-): { ok: true; config: EngineConfig | undefined } | { ok: false; faults: ConfigFault[] } {
+): { ok: true; config: EngineConfig | undefined; sso: SsoConfig | undefined } | { ok: false; faults: ConfigFault[] } {
   const parsed = (withAgent ? EngineConfig : Layers).safeParse(value);
-  if (parsed.success) return { ok: true, config: withAgent ? (parsed.data as EngineConfig) : undefined };
+  if (parsed.success) {
+    const config = withAgent ? (parsed.data as EngineConfig) : undefined;
+    return { ok: true, config, sso: parsed.data.sso ?? undefined };
+  }
   const faults = parsed.error.issues.flatMap(flattenIssue).map((issue) => ({
     path: issue.path.filter((part) => typeof part !== 'symbol'),
     message: describeIssue(issue),

@@ -35,14 +35,17 @@ const SessionsUnsupported = z
   });
 
 const BODIES = {
-  403: ErrorText.describe('Host or origin not allowed'),
+  401: ErrorText.describe('Nobody has shown who they are, or what they showed is not good'),
+  403: ErrorText.describe('Host or origin not allowed, or a key that lacks the scope'),
   404: ErrorText.describe('Unknown, or not visible to the caller'),
   409: ErrorText.describe('The run id is taken'),
   412: ErrorText.describe('Somebody else has changed the configuration in between'),
   413: ErrorText.describe('Body too large'),
   415: ErrorText.describe('Body is not JSON'),
   422: HTTPValidationError.describe('The request is not valid'),
-  429: ErrorText.describe('As many runs as the server can take; `Retry-After` says when to try again'),
+  429: ErrorText.describe(
+    'Too many requests, or as many runs as the server can take; `Retry-After` says when to try again',
+  ),
   500: ErrorText.describe('The server or the agent failed'),
   501: SessionsUnsupported.describe('The agent keeps no sessions'),
   503: AgentNotReady.describe('No agent is ready'),

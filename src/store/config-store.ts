@@ -1,3 +1,4 @@
+import { type AuditEntry, auditWrite } from './audit-store.ts';
 import type { Database, Write } from './database.ts';
 import { and, desc, eq, lt } from './drizzle.ts';
 import type { configRecords, revisions as revisionTable, runtimeState } from './schema.sqlite.ts';
@@ -19,6 +20,8 @@ export interface ConfigChange {
   put: ConfigRow[];
   remove: Pick<ConfigRow, 'resource' | 'id'>[];
   revision: RevisionRow;
+  /** What the audit log says of it. */
+  audit: AuditEntry;
 }
 
 /** Keeps the configuration and its history. */
@@ -58,9 +61,10 @@ export function createConfigStore({ db, tables, commit }: Database): ConfigStore
         .limit(1);
       return row?.number ?? 0;
     },
-    async write({ put, remove, revision }) {
+    async write({ put, remove, revision, audit }) {
       await commit((transaction) => [
         transaction.insert(revisions).values(revision) as Write,
+        auditWrite(transaction, tables, audit),
         // Before the others: a slug that becomes free may be taken again in the same write.
         ...remove.map(
           ({ resource, id }) =>

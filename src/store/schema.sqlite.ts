@@ -99,3 +99,78 @@ export const runtimeState = sqliteTable('runtime_state', {
   /** Epoch milliseconds. */
   at: integer('at').notNull(),
 });
+
+/** The admin's password, in mode password. One row. */
+export const adminUsers = sqliteTable('admin_users', {
+  id: text('id').primaryKey(),
+  /** A bcrypt hash. */
+  passwordHash: text('password_hash').notNull(),
+  /** Epoch milliseconds. */
+  createdAt: integer('created_at').notNull(),
+  updatedAt: integer('updated_at').notNull(),
+  /** When it was last changed; null while it is the one the settings brought. */
+  rotatedAt: integer('rotated_at'),
+});
+
+/** Who is logged in. */
+export const adminSessions = sqliteTable(
+  'admin_sessions',
+  {
+    /** SHA-256 of the session's id, so that nobody who reads the table can use one. */
+    id: text('id').primaryKey(),
+    userId: text('user_id').notNull(),
+    /** Epoch milliseconds. */
+    expiresAt: integer('expires_at').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('admin_sessions_by_expiry').on(table.expiresAt)],
+);
+
+/** Keys of programs. */
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    /** A UUID. */
+    id: text('id').primaryKey(),
+    name: text('name').notNull(),
+    /** SHA-256 of the key, which has 256 random bits: nothing slower is needed. */
+    hash: text('hash').notNull(),
+    /** The key's first characters, by which its owner knows it again. */
+    hint: text('hint').notNull(),
+    /** What it may do, as a JSON list. */
+    scopes: text('scopes').notNull(),
+    /** The user it acts as; null for whomever its holder names. */
+    userId: text('user_id'),
+    createdBy: text('created_by').notNull(),
+    /** Epoch milliseconds. */
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at'),
+    lastUsedAt: integer('last_used_at'),
+  },
+  (table) => [uniqueIndex('api_keys_by_hash').on(table.hash)],
+);
+
+/** Who did what. Rows are only ever added: triggers of the database refuse to change or delete one. */
+export const auditLog = sqliteTable(
+  'audit_log',
+  {
+    id: integer('id').primaryKey({ autoIncrement: true }),
+    /** Epoch milliseconds. */
+    at: integer('at').notNull(),
+    /** `anonymous`, `admin`, `key:name`, an e-mail address. */
+    actor: text('actor').notNull(),
+    /** Such as `login`, `guardrails.create`. */
+    action: text('action').notNull(),
+    outcome: text('outcome', { enum: ['ok', 'refused', 'failed'] }).notNull(),
+    /** Address of the client. */
+    address: text('address').notNull(),
+    /** As the answer's `X-Request-Id` had it. */
+    requestId: text('request_id').notNull(),
+    /** What else there is to know, in a few words. */
+    detail: text('detail'),
+  },
+  (table) => [
+    index('audit_log_by_actor').on(table.actor, table.id),
+    index('audit_log_by_action').on(table.action, table.id),
+  ],
+);

@@ -9,8 +9,6 @@ const exporter = (enabled: boolean) => ({ observability: { provider: 'LANGFUSE',
 const NOT_YET: [string, string, string, Json][] = [
   ['an enabled MCP server', 'POST', '/mcp-servers', { ...mcp('a'), enabled: true }],
   ['an enabled integration', 'POST', '/integrations', { ...slack('a'), enabled: true }],
-  ['enabled sign-on', 'PATCH', '/sso', { sso: { ...SSO, enabled: true } }],
-  ['sign-on that does not say', 'PATCH', '/sso', { sso: SSO }],
   ['an enabled exporter', 'PATCH', '/observability', exporter(true)],
   ['an enabled exporter in a list', 'PATCH', '/observability', { observability: [exporter(true).observability] }],
   [

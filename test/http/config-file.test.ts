@@ -62,7 +62,7 @@ mcp_servers: []
 prompts: [ { prompt_id: greet, version: 1, content: "Hello {{ who }}", tags: [latest] } ]
 observability: [ { provider: LANGFUSE, enabled: false, config: { public_key: x } } ]
 integrations: []
-sso: { enabled: false }
+sso: { enabled: false, issuer: 'https://id.example.org', client_id: web, allowed_domains: [example.org] }
 `);
   expect(await configOf(server)).toMatchObject({
     checkpointer: { type: 'sqlite', db_url: 'sqlite:///./chat.db' },
@@ -245,7 +245,7 @@ test.each([
   ['mcp_servers', 'mcp_servers: [ { name: files, transport: stdio, command: npx } ]', /MCP servers are not supported/],
   ['mcpServers', 'mcpServers: [ { name: files } ]', /MCP servers are not supported/],
   ['observability', 'observability: [ { provider: LANGFUSE, enabled: true } ]', /not supported/],
-  ['sso', 'sso: { issuer: "https://id.example.org", client_id: x }', /not supported/],
+  ['sso', 'sso: { issuer: "https://id.example.org" }', /clientId/],
   ['integrations', 'integrations: [ { provider: SLACK, enabled: true } ]', /not supported/],
 ])('%s is refused in a sentence with its line, never ignored', async (_name, layer, sentence) => {
   const reason = await reasonFor(agentBlock(MINIMAL, `${layer}\n`));

@@ -69,7 +69,7 @@ export const ifMatch = z.looseObject({
 /** Who writes what, as a request says it. @throws Problem `validation_failed` for an `If-Match` that is no number. */
 export function noteOf(request: FastifyRequest, resource: string, action: string): WriteNote {
   const given = request.headers['if-match'];
-  const note = { actor: 'anonymous', resource, action };
+  const note = { by: request.audit, resource, action };
   if (given === undefined || given.trim() === '*') return note;
   const number = /^(?:W\/)?"?(\d{1,15})"?$/.exec(given.trim())?.[1];
   if (number !== undefined) return { ...note, ifMatch: Number(number) };

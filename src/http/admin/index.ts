@@ -8,7 +8,11 @@ import { observability } from '../../services/resources/observability.ts';
 import { prompts } from '../../services/resources/prompts.ts';
 import { sso } from '../../services/resources/sso.ts';
 import { adminBody } from '../plugins/admin-body.ts';
+import { accessFor } from '../plugins/gate.ts';
 import { agentRoutes } from './agent.ts';
+import { apiKeyRoutes } from './api-keys.ts';
+import { auditRoutes } from './audit.ts';
+import { authRoutes } from './auth.ts';
 import { checkRoutes } from './checks.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { configurationRoutes } from './configuration.ts';
@@ -19,6 +23,7 @@ import { singletonRoutes } from './singleton-routes.ts';
 /** The admin surface: everything that configures the agent (admin contract). */
 export async function adminRoutes(app: FastifyInstance): Promise<void> {
   const policy = { allowStdio: app.services.env.SERVICE_ALLOW_STDIO_MCP };
+  accessFor(app, 'admin');
   await app.register(adminBody);
   await app.register(agentRoutes);
   await app.register(singletonRoutes, { kind: memory, component: 'Memory' });
@@ -32,6 +37,9 @@ export async function adminRoutes(app: FastifyInstance): Promise<void> {
   await app.register(onboardingRoutes);
   await app.register(revisionRoutes);
   await app.register(configurationRoutes);
+  await app.register(authRoutes);
+  await app.register(apiKeyRoutes);
+  await app.register(auditRoutes);
 }
 
 /** A provider's configuration carries the provider's name; older clients leave it out. */

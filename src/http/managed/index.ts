@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { banList } from '../../engine/guardrails/ban-list.ts';
 import { AgentStatus } from '../../services/resources/agent.ts';
 import { adminOf } from '../admin/answers.ts';
+import { accessFor } from '../plugins/gate.ts';
 import { answer, errorResponses } from '../responses.ts';
 
 const GUARDRAIL = {
@@ -74,6 +75,7 @@ const params = z.object({ id: z.string() });
 
 /** The routes a managing platform calls (specification, managed-platform routes; contract decision 11). */
 export async function managedRoutes(app: FastifyInstance): Promise<void> {
+  accessFor(app, 'admin');
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.patch(
     '/api/v1/guardrails/:id',
@@ -93,7 +95,7 @@ export async function managedRoutes(app: FastifyInstance): Promise<void> {
         },
       },
     },
-    (request) => adminOf(request).managed.updateGuardrail(request.params.id, request.body),
+    (request) => adminOf(request).managed.updateGuardrail(request.params.id, request.body, request.audit),
   );
   routes.put(
     '/api/v1/agents/:id/status',
@@ -108,6 +110,6 @@ export async function managedRoutes(app: FastifyInstance): Promise<void> {
         response: { 200: answer(ManagedAgent, 'The agent'), ...errorResponses(403, 404, 413, 415, 422, 500, 503) },
       },
     },
-    (request) => adminOf(request).managed.setAgentStatus(request.params.id, request.body.status),
+    (request) => adminOf(request).managed.setAgentStatus(request.params.id, request.body.status, request.audit),
   );
 }

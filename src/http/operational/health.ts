@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { packageVersion } from '../../package-info.ts';
+import { accessFor } from '../plugins/gate.ts';
 import { answer } from '../responses.ts';
 
 const HealthResponse = z
@@ -46,10 +47,26 @@ const InfoResponse = z
   })
   .meta({ id: 'EngineInfo', examples: [INFO] });
 
+const SignOnInfo = z
+  .object({
+    enabled: z.boolean(),
+    issuer: z.string().optional(),
+    clientId: z.string().optional(),
+    audience: z.string().nullable().optional(),
+  })
+  .meta({
+    id: 'SignOnInfo',
+    examples: [
+      { enabled: false },
+      { enabled: true, issuer: 'https://id.example.org', clientId: 'web', audience: null },
+    ],
+  });
+
 /** How the server is and what it is (runtime contract, section 9). Open to everybody. */
 export async function healthRoutes(app: FastifyInstance): Promise<void> {
+  accessFor(app, 'open');
   const routes = app.withTypeProvider<ZodTypeProvider>();
-  const { holder, configurator, env } = app.services;
+  const { holder, configurator, env, access } = app.services;
   routes.get(
     '/health',
     {
@@ -101,11 +118,11 @@ export async function healthRoutes(app: FastifyInstance): Promise<void> {
         summary: 'Whether and how users sign on',
         description: 'For the login page of a UI.',
         response: {
-          200: answer(z.object({ enabled: z.boolean() }).meta({ examples: [{ enabled: false }] }), 'The rules'),
+          200: answer(SignOnInfo, 'The rules'),
         },
       },
     },
-    async () => ({ enabled: false }),
+    async () => access.signOn.info,
   );
   routes.get('/runtime-config.js', { schema: { hide: true } }, async (_request, reply) => {
     const settings = {

@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { isLoopback } from '../../env.ts';
+import { type Env, isLoopback } from '../../env.ts';
 import { problem } from '../../problems.ts';
+import { admitAdmin, credentialsOf } from '../plugins/gate.ts';
 import { answer, errorResponses } from '../responses.ts';
 
 /** Decides who may reload: throws to deny, whatever error it likes. */
@@ -25,6 +26,7 @@ export async function reloadRoutes(app: FastifyInstance, options: { reloadAuth: 
   app.withTypeProvider<ZodTypeProvider>().post(
     '/reload',
     {
+      config: { access: 'own' },
       onRequest: async (request) => options.reloadAuth(request),
       schema: {
         tags: ['Agent Configuration'],
@@ -33,25 +35,32 @@ export async function reloadRoutes(app: FastifyInstance, options: { reloadAuth: 
           'Reads the configuration and the agent code again, builds the new agent, then swaps it in. Runs under way ' +
           'finish on the old agent. If anything fails the old agent keeps serving.',
         body: ReloadRequest,
-        response: { 200: answer(ReloadResponse, 'The new agent is live'), ...errorResponses(403, 413, 415, 422) },
+        response: { 200: answer(ReloadResponse, 'The new agent is live'), ...errorResponses(401, 403, 413, 415, 422) },
       },
     },
     async (request) => {
-      const { generation } = await app.services.configurator.reload(request.body?.path ?? undefined);
+      const { generation } = await app.services.configurator.reload(request.body?.path ?? undefined, request.audit);
       return { status: 'success' as const, message: `The new agent is live (generation ${generation}).` };
     },
   );
 }
 
-/** The default rule: a caller on this machine, or one who knows the token. */
-export function localOrToken(token: string | undefined): ReloadAuth {
-  return (request) => {
+/** The default rule: what the admin surface asks for (contract decision 12). */
+export function adminOrLocal({ SERVICE_ADMIN_AUTH_MODE: mode, SERVICE_RELOAD_TOKEN: token }: Env): ReloadAuth {
+  return mode === 'none' ? localOrToken(token) : admitAdmin;
+}
+
+/** Where nobody logs in: a caller on this machine, one who knows the token, or a program with a key for it. */
+function localOrToken(token: string | undefined): ReloadAuth {
+  return async (request) => {
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
     if (token !== undefined && given !== undefined && sameText(given, token)) return;
     // Behind a proxy on this machine everybody is a loopback peer, and the proxy says for whom it speaks.
     const forwarded = PROXY_HEADERS.some((name) => request.headers[name] !== undefined);
     if (!forwarded && isLoopback(request.socket.remoteAddress ?? '')) return;
-    throw problem('reload_forbidden');
+    const { gate } = request.server.services.access;
+    request.caller = await gate.admin(credentialsOf(request), 'admin:write');
+    if (request.caller.kind !== 'key') throw problem('reload_forbidden');
   };
 }
 

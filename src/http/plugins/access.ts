@@ -4,28 +4,50 @@ import fp from 'fastify-plugin';
 import { isLoopback } from '../../env.ts';
 import { problem } from '../../problems.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether a page sent it that may act for its user here: one of this server, or of an origin the operator has named. */
+    fromOwnPage: boolean;
+  }
+}
+
+/** What decides which pages and names are ours. */
+export interface AccessOptions {
+  /** Whether nobody is asked for a name, so that only where a request comes from protects the server. */
+  isOpen: boolean;
+  allowedHosts: string[];
+  origins: string[];
+}
+
 /**
- * Who may call a server that asks nobody's name (contract decision 7): a page on another site can reach a laptop's
- * loopback address, by a form, a script, or a name that it points there. So the host must be one of ours, and what
- * writes or runs something must not come from a foreign page. Pages on loopback may chat, whatever their port.
+ * From where the server may be called (contract decisions 7 and 8): a page on another site can reach a laptop's loopback
+ * address, by a form, a script, or a name that it points there. So the host must be one of ours, and what writes or runs
+ * something must not come from a foreign page. Where nobody has to log in, pages on loopback may chat, whatever their port.
  */
-export const access = fp(async (app: FastifyInstance, options: { allowedHosts: string[]; origins: string[] }) => {
-  const { allowedHosts, origins } = options;
+export const access = fp(async (app: FastifyInstance, { isOpen, allowedHosts, origins }: AccessOptions) => {
+  const checksHost = isOpen || allowedHosts.length > 0;
+  app.decorateRequest('fromOwnPage', false);
+
+  const isOwnPage = (request: FastifyRequest, origin: string): boolean =>
+    origins.includes(origin) || isSameOrigin(request, origin);
 
   const mayCall = (request: FastifyRequest, origin: string): boolean => {
-    if (origins.includes(origin)) return true;
+    if (isOwnPage(request, origin)) return true;
     const page = URL.canParse(origin) ? new URL(origin) : undefined;
-    if (page === undefined) return false;
-    if (page.host === request.headers.host) return true;
-    return request.url.startsWith('/agent/') && isLoopback(page.hostname);
+    return isOpen && page !== undefined && request.url.startsWith('/agent/') && isLoopback(page.hostname);
   };
 
   app.addHook('onRequest', async (request) => {
-    const { host, origin } = request.headers;
+    const { host, origin, 'sec-fetch-site': site } = request.headers;
     // Probes come by whatever address the platform knows, and learn nothing but "up".
-    if (request.url.split('?')[0] !== '/health' && !isAllowedHost(host, allowedHosts)) throw problem('forbidden_host');
+    const isProbe = request.url.split('?')[0] === '/health';
+    if (checksHost && !isProbe && !isAllowedHost(host, allowedHosts)) throw problem('forbidden_host');
+    request.fromOwnPage = origin === undefined ? site === 'same-origin' : isOwnPage(request, origin);
     const safe = request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS';
-    if (!safe && origin !== undefined && !mayCall(request, origin)) throw problem('forbidden_origin');
+    if (safe) return;
+    // A browser that keeps the origin to itself still says that the page is another's.
+    const foreign = origin === undefined ? site === 'cross-site' || site === 'same-site' : !mayCall(request, origin);
+    if (foreign) throw problem('forbidden_origin');
   });
 
   await app.register(cors, {
@@ -51,6 +73,20 @@ export const access = fp(async (app: FastifyInstance, options: { allowedHosts: s
       reply.header('Access-Control-Allow-Private-Network', 'true');
   });
 });
+
+/** Whether the request came over TLS, here or at a proxy in front. */
+export function isSecure({ protocol, headers }: FastifyRequest): boolean {
+  return protocol === 'https' || headers['x-forwarded-proto'] === 'https';
+}
+
+function isSameOrigin(request: FastifyRequest, origin: string): boolean {
+  const page = URL.canParse(origin) ? new URL(origin) : undefined;
+  // By the name the client used, which a trusted proxy passes on; the scheme's own port goes without saying.
+  const own = `${page?.protocol}//${request.host}`;
+  if (page === undefined || !URL.canParse(own) || new URL(own).host !== page.host) return false;
+  // A proxy need not say that it speaks TLS; where it does, a page without is not the same.
+  return page.protocol === 'https:' || (page.protocol === 'http:' && !isSecure(request));
+}
 
 function isAllowedHost(host: string | undefined, allowed: string[]): boolean {
   if (host === undefined || !URL.canParse(`http://${host}`)) return false;

@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import swagger from '@fastify/swagger';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { packageRoot, packageVersion } from '../../package-info.ts';
 import { problem } from '../../problems.ts';
+import { errorResponses } from '../responses.ts';
 import { RUN_INPUT_EXAMPLES } from '../run-input.ts';
+import { type RouteAccess, SESSION_COOKIE } from './gate.ts';
 import { tidyOpenApi } from './openapi-tidy.ts';
 
 const ASSETS = join(packageRoot, 'src/http/assets');
@@ -22,8 +24,26 @@ const TAGS = [
   { name: 'Traces', description: 'What the agent did.' },
 ];
 
+/** How callers show who they are; which of it counts is up to the mode. */
+const SECURITY_SCHEMES = {
+  token: { type: 'http', scheme: 'bearer', description: 'A token of the sign-on provider, or an API key.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key.' },
+  session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: "The admin's login, in mode password." },
+} as const;
+
+/** What every route has that is not open to all: ways to show who calls, and the answers to those who do not. */
+function withAccess(schema: FastifySchema | undefined, access: RouteAccess | undefined): FastifySchema {
+  const described = schema ?? {};
+  if (access !== 'admin' && access !== 'runtime') return described;
+  const security = [{ token: [] }, { apiKey: [] }, ...(access === 'admin' ? [{ session: [] }] : [])];
+  const response = { ...errorResponses(401, 403, 429), ...(described.response as object | undefined) };
+  // The runtime may be open to all.
+  return { ...described, response, security: access === 'runtime' ? [...security, {}] : security };
+}
+
 /** The server's own description: `/openapi.json`, `/docs` and `/redoc`, all from this package, no outside host. */
 export const docs = fp(async (app: FastifyInstance) => {
+  const config = { access: 'open' as const };
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -33,21 +53,23 @@ export const docs = fp(async (app: FastifyInstance) => {
         description: 'Hosts one conversational agent and streams AG-UI over server-sent events.',
       },
       tags: TAGS,
+      components: { securitySchemes: SECURITY_SCHEMES },
     },
-    transform: jsonSchemaTransform,
+    transform: (route) =>
+      jsonSchemaTransform({ ...route, schema: withAccess(route.schema, route.route.config?.access) }),
     transformObject: (document) =>
       tidyOpenApi(jsonSchemaTransformObject(document), { RunAgentInput: RUN_INPUT_EXAMPLES }),
   });
   const pages = swaggerPages(app);
-  app.get('/docs', { schema: { hide: true } }, pages);
-  app.get('/docs/*', { schema: { hide: true } }, pages);
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-  app.get('/redoc', { schema: { hide: true } }, async (_request, reply) => {
+  app.get('/docs', { config, schema: { hide: true } }, pages);
+  app.get('/docs/*', { config, schema: { hide: true } }, pages);
+  app.get('/openapi.json', { config, schema: { hide: true } }, async () => app.swagger());
+  app.get('/redoc', { config, schema: { hide: true } }, async (_request, reply) => {
     // Redoc would fetch a logo from its makers' host; the policy keeps the page to this server.
     reply.header('Content-Security-Policy', DOCS_POLICY);
     return reply.type('text/html; charset=utf-8').send(REDOC_PAGE);
   });
-  app.get('/redoc/redoc.standalone.js', { schema: { hide: true } }, async (_request, reply) => {
+  app.get('/redoc/redoc.standalone.js', { config, schema: { hide: true } }, async (_request, reply) => {
     reply.header('Cache-Control', 'public, max-age=86400');
     // Without the charset the script dies at one of its own regular expressions.
     return reply

@@ -17,11 +17,20 @@ export const errors = fp(async (app: FastifyInstance) => {
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const known = error instanceof Problem ? error : translate(error as FastifyError, request);
   if (known === undefined) request.log.error({ err: error }, 'unhandled error');
-  else if (known.status === 401) reply.header('WWW-Authenticate', 'Bearer');
-  else if (known.status >= 500) request.log.warn({ err: known }, known.message);
+  else if (known.status === 401) {
+    reply.header('WWW-Authenticate', challengeOf(known));
+    // More than the client is told, under the id it is told.
+    if (known.cause instanceof Error) request.log.info({ reason: known.cause.message }, 'credentials were refused');
+  } else if (known.status >= 500) request.log.warn({ err: known }, known.message);
   if (known?.retryAfter !== undefined) reply.header('Retry-After', known.retryAfter);
   reply.header('X-Request-Id', request.id);
   return send(known ?? problem('internal_error'), request, reply);
+}
+
+/** What a client is asked for (RFC 6750, section 3). */
+function challengeOf({ challenge }: Problem): string {
+  if (challenge === undefined) return 'Bearer';
+  return `Bearer error="invalid_token", error_description="${challenge.replace(/[^\x20-\x7e]|["\\]/g, '')}"`;
 }
 
 function send(known: Problem, request: FastifyRequest, reply: FastifyReply) {

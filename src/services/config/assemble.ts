@@ -1,5 +1,6 @@
 import { type ConfigFault, type EngineConfig, parseEngineConfig } from '../../engine/config.ts';
 import { resolveVariables } from '../../engine/config-file.ts';
+import type { SsoConfig } from '../../engine/sign-on.ts';
 import type { ConfigRecord } from '../resources/define.ts';
 import { COLLECTIONS, type ConfigState, type ResourceName } from '../resources/index.ts';
 import { MEMORY_FAMILIES } from '../resources/memory.ts';
@@ -8,7 +9,7 @@ type Data = Record<string, unknown>;
 
 /** A configuration put together and checked: what the engine is built from, or why that cannot be. */
 export type Assembly =
-  | { ok: true; config: EngineConfig | undefined }
+  | { ok: true; config: EngineConfig | undefined; sso: SsoConfig | undefined }
   /** Each fault with its place in the assembled configuration. */
   | { ok: false; faults: ConfigFault[] };
 

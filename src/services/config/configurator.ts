@@ -3,8 +3,10 @@ import { BuildProblem } from '../../engine/build-problem.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import type { EngineHolder } from '../../engine/holder.ts';
 import { Mutex } from '../../engine/mutex.ts';
+import type { AuditMark } from '../access/caller.ts';
 import { asProblem, reasonOf } from './faults.ts';
 import { inside } from './folder.ts';
+import type { SignOnRules } from './reconfigure.ts';
 import type { ConfigSource } from './source.ts';
 
 /** Puts configurations into service, one at a time: build, swap, drain, close. */
@@ -17,9 +19,10 @@ export interface Configurator {
    * Builds a new agent and swaps it in. Whatever fails leaves the running one as it was.
    *
    * @param path a file to load instead, from then on; it must lie in the configuration file's folder.
+   * @param by whose request it is, for the histories.
    * @throws Problem `validation_failed` for what the configuration says, `reload_failed` for what failed on start.
    */
-  reload(path?: string): Promise<{ generation: number }>;
+  reload(path?: string, by?: AuditMark): Promise<{ generation: number }>;
 }
 
 /** Makes the configurator. @param options.configDir folder that `reload` may load files from. */
@@ -29,6 +32,7 @@ export function createConfigurator(options: {
   configDir: string;
   ports: EnginePorts;
   holder: EngineHolder;
+  signOn: Pick<SignOnRules, 'apply'>;
   log: Record<'info' | 'warn' | 'error', (details: object, message: string) => void>;
 }): Configurator {
   const { holder, log } = options;
@@ -43,7 +47,9 @@ export function createConfigurator(options: {
   };
   const start = async (config: EngineConfig): Promise<number> => {
     const startedAt = performance.now();
-    holder.swap(await buildEngine(config, options.ports));
+    const engine = await buildEngine(config, options.ports);
+    options.signOn.apply(config.sso ?? undefined);
+    holder.swap(engine);
     bootError = undefined;
     const generation = holder.current?.generation ?? 0;
     const ms = Math.round(performance.now() - startedAt);
@@ -59,6 +65,8 @@ export function createConfigurator(options: {
       mutex.runWith(async () => {
         try {
           const config = await load(source);
+          // Also when the agent cannot be started: who may call does not depend on it.
+          options.signOn.apply(config?.sso ?? undefined);
           if (config === undefined) log.warn({ source: source.name }, 'no agent is configured yet');
           else await start(config);
         } catch (error) {

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { problem } from '../../problems.ts';
+import type { AuditMark } from '../access/caller.ts';
 import type { AgentStatus } from '../resources/agent.ts';
 import type { ConfigRecord } from '../resources/define.ts';
 import { guardrails } from '../resources/guardrails.ts';
@@ -15,17 +16,16 @@ type Data = Record<string, unknown>;
 /** What a managing platform may do: its guardrails are our rows, its agent is ours. No row belongs to a workspace yet. */
 export interface Managed {
   /** @throws Problem `not_found`, `conflict` when the row is no ban list, and as any write. */
-  updateGuardrail(id: string, body: { name: string; guardrail: Data }): Promise<never>;
+  updateGuardrail(id: string, body: { name: string; guardrail: Data }, by: AuditMark): Promise<never>;
   /** @throws Problem `not_found`. */
-  setAgentStatus(id: string, status: z.infer<typeof AgentStatus>): Promise<never>;
+  setAgentStatus(id: string, status: z.infer<typeof AgentStatus>, by: AuditMark): Promise<never>;
 }
 
 /** Makes the managed platform's view of the configuration. */
 export function createManaged(reconfigure: Reconfigure): Managed {
-  const note = { actor: 'platform', action: 'update' };
   return {
-    async updateGuardrail(id, { name, guardrail }) {
-      const { result } = await reconfigure.write({ ...note, resource: 'guardrails' }, (state, now) => {
+    async updateGuardrail(id, { name, guardrail }, by) {
+      const { result } = await reconfigure.write({ by, resource: 'guardrails', action: 'update' }, (state, now) => {
         const old = findRecord(state, guardrails, id);
         if ((old.data.guardrail as Data).config_id !== 'ban_list') {
           throw problem('conflict', { message: 'This guardrail is no ban list.' });
@@ -41,8 +41,8 @@ export function createManaged(reconfigure: Reconfigure): Managed {
         agent_count: data.enabled === true ? 1 : 0,
       } as never;
     },
-    async setAgentStatus(id, status) {
-      const record = await reconfigure.store({ ...note, resource: 'agent' }, setStatus(id, status));
+    async setAgentStatus(id, status, by) {
+      const record = await reconfigure.store({ by, resource: 'agent', action: 'update' }, setStatus(id, status));
       const { state } = await reconfigure.read();
       const { name, version, baseUrl } = record.data;
       return {

@@ -1,17 +1,21 @@
 import { buildEngine, type Engine, type EnginePorts } from '../../engine/build.ts';
 import type { EngineHolder } from '../../engine/holder.ts';
 import { Mutex } from '../../engine/mutex.ts';
+import type { SsoConfig } from '../../engine/sign-on.ts';
 import { type Problem, problem } from '../../problems.ts';
 import type { ConfigChange, ConfigStore, RuntimeRow } from '../../store/config-store.ts';
+import { auditEntry } from '../access/audit.ts';
+import type { AuditMark } from '../access/caller.ts';
 import { type ConfigState, RESOURCES } from '../resources/index.ts';
-import { assemble } from './assemble.ts';
+import { type Assembly, assemble } from './assemble.ts';
 import type { Change } from './change.ts';
 import { asProblem, reasonOf } from './faults.ts';
 import type { StateCodec } from './state-codec.ts';
 
-/** Who writes what, for the history. */
+/** Who writes what, for the histories. */
 export interface WriteNote {
-  actor: string;
+  /** Who, and by which request; the audit log's entry is written together with the change. */
+  by: AuditMark;
   /** A resource, or what else was done: `import`, `restore`. */
   resource: string;
   action: string;
@@ -59,17 +63,35 @@ export interface Reconfigure {
   status(): Promise<RuntimeRow | undefined>;
 }
 
+/** A configuration that was put together and is good. */
+type Assembled = Extract<Assembly, { ok: true }>;
+
+/** What goes into service at once. */
+interface Prepared {
+  engine: Engine | undefined;
+  sso: SsoConfig | undefined;
+}
+
+/** Who decides whose tokens count. */
+export interface SignOnRules {
+  /** Puts the rules of a configuration that goes live into service. */
+  apply(sso: SsoConfig | undefined): void;
+  /** Why a configuration must not go live: nobody could administer the server then. */
+  refusal(sso: SsoConfig | undefined): string | undefined;
+}
+
 /** Makes the write pipeline. */
 export function createReconfigure(options: {
   store: ConfigStore;
   codec: StateCodec;
   holder: EngineHolder;
   ports: EnginePorts;
+  signOn: SignOnRules;
   /** Environment that references in the configuration are resolved from. */
   variables: Readonly<Record<string, string | undefined>>;
   log: Record<'info' | 'warn' | 'error', (details: object, message: string) => void>;
 }): Reconfigure {
-  const { store, codec, holder, ports, variables, log } = options;
+  const { store, codec, holder, ports, signOn, variables, log } = options;
   const mutex = new Mutex();
   let bootError: string | undefined;
 
@@ -82,20 +104,36 @@ export function createReconfigure(options: {
     }
   };
 
-  /** The engine of a configuration; undefined when there is no agent in it. @throws Problem. */
-  const build = async (state: ConfigState): Promise<Engine | undefined> => {
+  /** A configuration put together. @throws Problem. */
+  const assembled = (state: ConfigState): Assembled => {
     const assembly = assemble(state, variables);
     if (!assembly.ok) {
       const details = assembly.faults.map(({ path, message }) => ({ loc: path, msg: message, type: 'value_error' }));
       const reasons = details.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
       throw problem('validation_failed', { message: `The configuration is not valid: ${reasons}.`, details });
     }
-    if (assembly.config === undefined) return undefined;
+    return assembly;
+  };
+
+  /** The engine of a configuration; undefined when there is no agent in it. @throws Problem. */
+  const build = async ({ config }: Assembled): Promise<Engine | undefined> => {
+    if (config === undefined) return undefined;
     try {
-      return await buildEngine(assembly.config, ports);
+      return await buildEngine(config, ports);
     } catch (error) {
       throw asProblem(error, 'body');
     }
+  };
+
+  /** What a changed configuration would put into service. @throws Problem. */
+  const prepare = async (state: ConfigState): Promise<Prepared> => {
+    const assembly = assembled(state);
+    const refused = signOn.refusal(assembly.sso);
+    if (refused !== undefined) {
+      const details = [{ loc: ['sso'], msg: refused, type: 'value_error' }];
+      throw problem('validation_failed', { message: `The configuration is not valid: sso: ${refused}.`, details });
+    }
+    return { engine: await build(assembly), sso: assembly.sso };
   };
 
   /** Remembers how a reload went. That it cannot be remembered changes nothing about it. */
@@ -118,7 +156,9 @@ export function createReconfigure(options: {
     throw error;
   };
 
-  const goLive = (engine: Engine | undefined): number => {
+  const goLive = ({ engine, sso }: Prepared): number => {
+    // In the same turn as the engine: no request meets the one without the other.
+    signOn.apply(sso);
     if (engine === undefined) holder.clear();
     else holder.swap(engine);
     bootError = undefined;
@@ -128,10 +168,12 @@ export function createReconfigure(options: {
   };
 
   const save = async (from: Snapshot, next: ConfigState, by: WriteNote, now: number): Promise<void> => {
-    const { ifMatch: _ifMatch, ...author } = by;
+    const { resource, action } = by;
     const config = JSON.stringify(codec.encodeAll(next));
-    const revision = { number: from.revision + 1, createdAt: now, config, ...author };
-    await store.write({ ...diff(from.state, next), revision });
+    const revision = { number: from.revision + 1, createdAt: now, actor: by.by.actor, resource, action, config };
+    const audit = auditEntry(by.by, now, 'ok', `revision ${revision.number}`);
+    await store.write({ ...diff(from.state, next), revision, audit });
+    by.by.recorded = true;
   };
 
   return {
@@ -154,7 +196,7 @@ export function createReconfigure(options: {
       mutex.runWith(async () => {
         const { state } = await load();
         const { next, result } = change(state, Date.now());
-        await (await build(next))?.close();
+        await (await prepare(next)).engine?.close();
         return result;
       }),
     write: (by, change) =>
@@ -164,14 +206,15 @@ export function createReconfigure(options: {
         const now = Date.now();
         const { next, result } = change(state, now);
         if (next === state) return { state, revision, result, reload: report('There was nothing to change.') };
-        const engine = await build(next).catch((error: unknown) => failed(error, state.agent.length > 0));
+        const prepared = await prepare(next).catch((error: unknown) => failed(error, state.agent.length > 0));
+        const { engine } = prepared;
         try {
           await save({ state, revision }, next, by, now);
         } catch (error) {
           await engine?.close();
           throw notStored(error);
         }
-        const generation = goLive(engine);
+        const generation = goLive(prepared);
         const message =
           engine === undefined
             ? 'The change is stored. No agent is registered yet.'
@@ -186,7 +229,7 @@ export function createReconfigure(options: {
           const msg = 'No agent is configured: there is no configuration to load.';
           throw problem('reload_failed', { message: msg, details: [{ loc: ['body'], msg, type: 'reload_failed' }] });
         }
-        const generation = goLive(await build(state).catch((error: unknown) => failed(error, true)));
+        const generation = goLive(await prepare(state).catch((error: unknown) => failed(error, true)));
         await note({
           status: 'reloaded',
           message: `The agent was built anew (generation ${generation}).`,
@@ -198,8 +241,11 @@ export function createReconfigure(options: {
       mutex.runWith(async () => {
         try {
           const { state } = await load();
+          const assembly = assembled(state);
+          // Also when the agent cannot be started: who may call does not depend on it.
+          signOn.apply(assembly.sso);
           if (state.agent.length === 0) log.warn({}, 'no agent is configured yet');
-          else goLive(await build(state));
+          else goLive({ engine: await build(assembly), sso: assembly.sso });
         } catch (error) {
           bootError = reasonOf(error);
           log.error({ err: error }, `the agent cannot be started: ${bootError}`);

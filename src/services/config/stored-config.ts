@@ -1,5 +1,6 @@
 import type { ParsedConfig } from '../../engine/config-file.ts';
 import { Problem } from '../../problems.ts';
+import { ownMark } from '../access/caller.ts';
 import { RESOURCES, type ResourceName } from '../resources/index.ts';
 import { replaceAgentModule } from './agent-record.ts';
 import type { Change } from './change.ts';
@@ -38,13 +39,16 @@ export function createStoredConfigurator(options: {
       const next = read[resource].length === 0 ? state : { ...state, [resource]: read[resource] };
       return { next, result: read[resource].length };
     };
-    await reconfigure.store({ actor: 'configuration file', resource, action: 'seed' }, change);
+    await reconfigure.store(
+      { by: ownMark(`${resource}.seed`, 'configuration file'), resource, action: 'seed' },
+      change,
+    );
   };
 
   const takeOver = async (loaded: ParsedConfig): Promise<void> => {
     for (const warning of loaded.warnings) log.warn({ source: source.name }, warning);
     if (source.kind === 'agent') {
-      const note = { actor: 'command line', resource: 'agent', action: 'update' };
+      const note = { by: ownMark('agent.update', 'command line'), resource: 'agent', action: 'update' };
       await reconfigure.store(note, replaceAgentModule(loaded.config.agent));
       return;
     }
@@ -96,7 +100,7 @@ export function createStoredConfigurator(options: {
       }
       await reconfigure.start();
     },
-    async reload(path) {
+    async reload(path, by = ownMark('reload', 'server')) {
       if (path === undefined) {
         // A server that nobody has configured yet takes what the file says by now.
         const { state } = await reconfigure.read();
@@ -112,7 +116,7 @@ export function createStoredConfigurator(options: {
         next: documentState(loaded, state, now, 'file'),
         result: undefined,
       });
-      const note = { actor: 'reload', resource: 'configuration', action: 'import' };
+      const note = { by, resource: 'configuration', action: 'import' };
       await reconfigure.write(note, change).catch((error: unknown) => {
         throw error instanceof Problem && error.code === 'reload_failed' ? asProblem(error, 'path') : error;
       });

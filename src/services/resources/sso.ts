@@ -1,7 +1,6 @@
 import { z } from 'zod';
+import { SsoConfig } from '../../engine/sign-on.ts';
 import { defineSingleton } from './define.ts';
-
-const entries = z.array(z.string().trim().min(1).max(255)).max(10_000).nullable().default(null);
 
 /** Who may use the agent (admin contract, section 8). */
 export const sso = defineSingleton({
@@ -20,15 +19,6 @@ export const sso = defineSingleton({
   tag: 'Auth & SSO',
   required: ['sso'],
   data: z.object({
-    sso: z
-      .object({
-        enabled: z.boolean().default(true),
-        issuer: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000),
-        clientId: z.string().trim().min(1).max(255),
-        audience: z.string().trim().min(1).max(2_000).nullable().default(null).describe('Unset: the client id.'),
-        allowedDomains: entries.describe('Domains of e-mail addresses that may enter.'),
-        allowedEmails: entries.describe('Addresses that may enter.'),
-      })
-      .meta({ id: 'SsoConfig' }),
+    sso: SsoConfig,
   }),
 });
