@@ -1,12 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { hash } from 'bcryptjs';
+import {
+  BCRYPT_COST,
+  MAX_PASSWORD_BYTES,
+  MIN_PASSWORD_CHARACTERS,
+  passwordFault,
+} from '../services/access/password-rules.ts';
 import { Fault } from './fault.ts';
-
-const COST = 12;
-const MIN_CHARACTERS = 8;
-/** bcrypt reads no further, so that two longer passwords with the same beginning would be the same. */
-const MAX_BYTES = 72;
 
 /** Streams a command talks through; the process's own unless a test gives others. */
 export interface Terminal {
@@ -27,16 +28,16 @@ export async function hashPassword(
 ): Promise<string> {
   const password =
     given ?? (terminal.input.isTTY === true ? await askTwice(terminal) : await firstLine(terminal.input));
-  // Counted as a person does, so that one emoji is one character.
-  if (Array.from(password).length < MIN_CHARACTERS) {
-    throw new Fault([`The password is too short: it must have at least ${MIN_CHARACTERS} characters.`]);
+  const fault = passwordFault(password);
+  if (fault === 'short') {
+    throw new Fault([`The password is too short: it must have at least ${MIN_PASSWORD_CHARACTERS} characters.`]);
   }
-  if (Buffer.byteLength(password) > MAX_BYTES) {
+  if (fault === 'long') {
     throw new Fault([
-      `The password is too long: at most ${MAX_BYTES} bytes count (letters with accents take two or more).`,
+      `The password is too long: at most ${MAX_PASSWORD_BYTES} bytes count (letters with accents take two or more).`,
     ]);
   }
-  return hash(password, COST);
+  return hash(password, BCRYPT_COST);
 }
 
 async function firstLine(input: NodeJS.ReadableStream): Promise<string> {

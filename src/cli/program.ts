@@ -66,6 +66,19 @@ Without --password it asks twice and shows nothing, or reads one line from a pip
     });
 
   program
+    .command('reset-password')
+    .description("set the administrator's password anew and end every login, for when it was forgotten")
+    .option('--password <password>', 'the password; other users of this machine can see it in the list of processes')
+    .addHelpText(
+      'after',
+      '\nWrites to the database of the working directory (DATABASE_URL), also while the server runs.',
+    )
+    .action(async ({ password }: { password?: string }) => {
+      const { resetPassword } = await import('./reset-password.ts');
+      console.log(await resetPassword(password));
+    });
+
+  program
     .command('agent')
     .description('run an agent without the rest of the server')
     .command('serve')

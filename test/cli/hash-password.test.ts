@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
-import { compare, getRounds } from 'bcryptjs';
+import { compare, getRounds, hashSync } from 'bcryptjs';
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/cli/fault.ts';
 import { hashPassword } from '../../src/cli/hash-password.ts';
-import { tempFolder } from '../support/app.ts';
+import { createTestApp, tempFolder } from '../support/app.ts';
 import { command } from './command.ts';
 
 const PASSWORD = 'correct horse ⚡';
@@ -66,3 +66,30 @@ test('a refused password is one line and exit code 1', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^The password is too short: [^\n]*\n$/);
 });
+
+test('a forgotten password is set anew, which ends every login', async () => {
+  const cwd = tempFolder({
+    '.env': `SERVICE_ADMIN_AUTH_MODE=password\nSERVICE_SESSION_SECRET=${'s'.repeat(32)}\nSERVICE_ADMIN_PASSWORD_HASH=${hashSync('the old one', 4)}\n`,
+  });
+  const { app, listen } = await createTestApp({ root: cwd, env: passwordMode(hashSync('the old one', 4)) });
+  const base = await listen();
+  const logIn = (password: string) =>
+    app.inject({ method: 'POST', url: '/admin/api/v1/auth/login', payload: { password } });
+  const cookie = String((await logIn('the old one')).headers['set-cookie']).split(';')[0] ?? '';
+  const me = async () =>
+    (await (await fetch(`${base}/admin/api/v1/auth/me`, { headers: { cookie } })).json()) as object;
+  expect(await me()).toMatchObject({ authenticated: true });
+  const { code, stdout, stderr } = await command(['reset-password'], { cwd, input: 'the new one\n' });
+  expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: '', stdout: expect.stringContaining('is set') });
+  expect(await me()).toMatchObject({ authenticated: false });
+  expect((await logIn('the old one')).statusCode).toBe(401);
+  expect((await logIn('the new one')).statusCode).toBe(200);
+});
+
+function passwordMode(hash: string): Record<string, string> {
+  return {
+    SERVICE_ADMIN_AUTH_MODE: 'password',
+    SERVICE_SESSION_SECRET: 's'.repeat(32),
+    SERVICE_ADMIN_PASSWORD_HASH: hash,
+  };
+}

@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { Mutex } from '../../engine/mutex.ts';
 import { problem } from '../../problems.ts';
 import type { AdminRow, AdminStore } from '../../store/admin-store.ts';
 import { type Audit, auditEntry } from './audit.ts';
 import type { AuditMark } from './caller.ts';
 import { clientKey } from './client-address.ts';
+import { MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARACTERS, passwordFault } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
 
 /** Failures after which a client has to wait, and for how long (contract decision 8). */
@@ -13,11 +15,6 @@ const WINDOW_SECONDS = 300;
 
 /** Passwords that may wait to be checked; a flood from many addresses must not take the memory or all the time. */
 const MAX_WAITING = 16;
-
-/** Shortest password, in characters (admin contract, section 4). */
-export const MIN_PASSWORD_CHARACTERS = 8;
-/** bcrypt reads no further, so that two longer passwords with the same beginning would be the same. */
-export const MAX_PASSWORD_BYTES = 72;
 
 /** The admin's logins in mode password (admin contract, section 4). */
 export interface AdminLogin {
@@ -53,6 +50,7 @@ export function createAdminLogin(options: {
 }): AdminLogin {
   const { store, passwords, audit, ttlHours } = options;
   const limiter = new RateLimiterMemory({ points: FAILURES, duration: WINDOW_SECONDS });
+  const changes = new Mutex();
 
   /** Checks a password. Each try counts before its outcome is known, so that many at once are no way around. */
   const check = async (password: string, mark: AuditMark): Promise<AdminRow | undefined> => {
@@ -110,10 +108,13 @@ export function createAdminLogin(options: {
     async changePassword(session, current, next, mark) {
       checkNew(next);
       if ((await store.admin()) === undefined) throw problem('unsupported_mode');
-      if ((await check(current, mark)) === undefined)
-        throw problem('auth_required', { message: 'The current password is wrong.' });
-      const hash = await passwords.hash(next);
-      await store.changePassword(hash, keyOf(session), auditEntry(mark, Date.now(), 'ok'));
+      // One at a time: of two who know the old password at once, the second must not replace what the first has chosen.
+      await changes.runWith(async () => {
+        if ((await check(current, mark)) === undefined)
+          throw problem('auth_required', { message: 'The current password is wrong.' });
+        const hash = await passwords.hash(next);
+        await store.changePassword(hash, keyOf(session), auditEntry(mark, Date.now(), 'ok'));
+      });
       mark.recorded = true;
     },
   };
@@ -129,12 +130,11 @@ function keyOf(session: string): string {
 }
 
 function checkNew(password: string): void {
-  // Counted as a person does, so that one emoji is one character.
-  const characters = Array.from(password).length;
-  const long = Buffer.byteLength(password) > MAX_PASSWORD_BYTES;
-  if (characters >= MIN_PASSWORD_CHARACTERS && !long) return;
-  const [msg, type] = long
-    ? [`must have at most ${MAX_PASSWORD_BYTES} bytes`, 'string_too_long']
-    : [`must have at least ${MIN_PASSWORD_CHARACTERS} characters`, 'string_too_short'];
+  const fault = passwordFault(password);
+  if (fault === undefined) return;
+  const [msg, type] =
+    fault === 'long'
+      ? [`must have at most ${MAX_PASSWORD_BYTES} bytes`, 'string_too_long']
+      : [`must have at least ${MIN_PASSWORD_CHARACTERS} characters`, 'string_too_short'];
   throw problem('validation_failed', { details: [{ loc: ['body', 'newPassword'], msg, type }] });
 }

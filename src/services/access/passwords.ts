@@ -1,8 +1,6 @@
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
-
-/** Cost of a new hash (admin contract, section 4). */
-export const BCRYPT_COST = 12;
+import { BCRYPT_COST } from './password-rules.ts';
 
 /** Hashes passwords and checks them, in a thread of its own: one takes a quarter of a second of a processor. */
 export interface Passwords {
