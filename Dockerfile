@@ -39,7 +39,7 @@ RUN rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/src node
 
 FROM node:24-slim
 # Inside a container loopback reaches nobody, and the port is fixed so that HEALTHCHECK and EXPOSE can name it: publish
-# it under another one with -p. Listening on all addresses, the server refuses to start until
+# it under another one with -p. Listening on all addresses, the server refuses to start in mode none until
 # SERVICE_ALLOW_OPEN_ADMIN=true says that something else keeps strangers out. That is not set here on purpose: whoever
 # publishes the port decides it (compose.yaml does, and publishes to this machine only).
 ENV NODE_ENV=production \
