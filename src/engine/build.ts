@@ -1,9 +1,10 @@
 import type { Agent } from './agent.ts';
 import { createPrompts } from './agent-context.ts';
+import { type BuildScope, withBuildScope } from './build-scope.ts';
 import type { EngineConfig } from './config.ts';
 import { createAgent } from './frameworks/index.ts';
 import { createInputGuardrails, type InputGuardrails } from './guardrails/index.ts';
-import { loadAgentModule } from './load-module.ts';
+import { type AgentModule, loadAgentModule } from './load-module.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
 
 /** A built agent with the configuration it was built from. */
@@ -32,11 +33,18 @@ export interface EnginePorts {
  */
 export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
   const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
+  const scope: BuildScope = { prompts: createPrompts(config.prompts), tools: [] };
   const agent = await createAgent(config.agent, {
     memory: ports.memory,
     defaultCheckpointer: ports.defaultCheckpointer,
-    prompts: createPrompts(config.prompts),
-    loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
+    prompts: scope.prompts,
+    loadModule: (definition, isAgent) => inScope(scope, () => loadAgentModule(definition, ports.root, isAgent)),
   });
   return { config, agent, inputGuardrails, close: () => agent.close() };
+}
+
+/** Loads a module so that its code, and later its factory, can ask what it is built into. */
+async function inScope(scope: BuildScope, load: () => Promise<AgentModule>): Promise<AgentModule> {
+  const module = await withBuildScope(scope, load);
+  return { ...module, call: (argument) => withBuildScope(scope, () => module.call(argument)) };
 }
