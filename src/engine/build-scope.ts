@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Prompts } from './agent-context.ts';
+import type { Prompts } from './prompts/prompt.ts';
 
 /** What agent code can ask while it is put together: as its module loads and as its factory runs. */
 export interface BuildScope {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { PromptContent } from '../../engine/prompts/config.ts';
 import { defineCollection } from './define.ts';
 
 const create = z.object({
   promptId: z.string().trim().min(1).max(255),
-  content: z.string().max(1_000_000),
+  content: PromptContent,
   tags: z.array(z.string().min(1).max(255)).max(100).default([]),
 });
 
