@@ -1,22 +1,51 @@
-import type { Expression, FilteredValueToken, Token, Tokenizer } from 'liquidjs';
+import type { Expression, FilteredValueToken, Operators, Token } from 'liquidjs';
 import { TemplateProblem } from './template-problem.ts';
 
-type Liquid = typeof import('liquidjs');
+/** Reads a whole expression with its filters, which is all there is between two places of a template. */
+export type ReadExpression = (place: { input: string; p: number; N: number }) => FilteredValueToken;
 
 const COMPARISONS = new Set(['==', '!=', '>', '<', '>=', '<=', 'contains', 'in']);
+/** Words with a meaning of their own to the library, which would hide a variable of that name. */
+const RESERVED = new Set(['blank', 'empty']);
 
 /**
- * Reads a whole expression with its filters. The library's own reader is lenient: it drops what it does not understand
- * and mixes `and` and `or` from right to left. A prompt that says something else than it seems to is refused here.
+ * Makes the reader of expressions. The library's own is lenient: it drops what it does not understand and mixes `and`
+ * and `or` from right to left. A prompt that says something else than it seems to is refused here.
  *
- * @throws TemplateProblem saying what is wrong.
+ * @returns a reader that throws TemplateProblem saying what is wrong.
  */
-export function readWhole({ TypeGuards }: Liquid, tokenizer: Tokenizer): FilteredValueToken {
-  const token = tokenizer.readFilteredValue();
-  tokenizer.skipBlank();
-  if (!tokenizer.end()) throw new TemplateProblem(`unexpected "${snippet(tokenizer.remaining())}"`);
-  check(token);
-  return token;
+export function createReader(
+  { Tokenizer, TypeGuards }: typeof import('liquidjs'),
+  operators: Operators,
+): ReadExpression {
+  class WholeTokenizer extends Tokenizer {
+    /** The library takes a `not` right behind a parenthesis for a variable. */
+    override readGroupOrRange() {
+      this.skipBlank();
+      const begin = this.p;
+      if (this.peek() === '(') {
+        this.advance();
+        const negated = this.readOperator()?.getText() === 'not';
+        this.p = negated ? begin + 1 : begin;
+        if (negated) {
+          const group = this.readFilteredValue();
+          this.skipBlank();
+          this.assert(this.read() === ')', 'unbalanced parentheses');
+          return group;
+        }
+      }
+      return super.readGroupOrRange();
+    }
+  }
+
+  return ({ input, p, N }) => {
+    const tokenizer = new WholeTokenizer(input, operators, undefined, [p, N], true);
+    const token = tokenizer.readFilteredValue();
+    tokenizer.skipBlank();
+    if (!tokenizer.end()) throw new TemplateProblem(`unexpected "${snippet(tokenizer.remaining())}"`);
+    check(token);
+    return token;
+  };
 
   function check({ initial, filters }: FilteredValueToken): void {
     checkExpression(initial);
@@ -27,6 +56,9 @@ export function readWhole({ TypeGuards }: Liquid, tokenizer: Tokenizer): Filtere
 
   function checkOperand(token: Token | undefined): void {
     if (TypeGuards.isFilteredValueToken(token)) check(token);
+    if (TypeGuards.isLiteralToken(token) && RESERVED.has(token.literal)) {
+      throw new TemplateProblem(`"${token.literal}" cannot be the name of a variable`);
+    }
     if (TypeGuards.isPropertyAccessToken(token)) for (const prop of token.props) checkOperand(prop);
   }
 

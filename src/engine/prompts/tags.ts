@@ -1,5 +1,5 @@
 import type { Context, Emitter, Liquid, Parser, TagToken, Template, TopLevelToken, Value } from 'liquidjs';
-import { readWhole, snippet } from './expressions.ts';
+import { type ReadExpression, snippet } from './expressions.ts';
 import { isTrue } from './operators.ts';
 import { TemplateProblem } from './template-problem.ts';
 
@@ -9,7 +9,7 @@ type Library = typeof import('liquidjs');
 const MAX_NESTING = 50;
 
 /** The blocks of the dialect, `if` and `for`, as tags of the library. */
-export function blockTags(library: Library): Liquid['tags'] {
+export function blockTags(library: Library, read: ReadExpression): Liquid['tags'] {
   const { Tag, Value, toValueSync } = library;
   /** How many blocks are open around the one that is being parsed. */
   const open = new WeakMap<Parser, number>();
@@ -58,7 +58,7 @@ export function blockTags(library: Library): Liquid['tags'] {
       const branch = (found: TagToken): Template[] => {
         if (this.#otherwise !== undefined) throw new TemplateProblem(`${found.name} after else`);
         const templates: Template[] = [];
-        this.#branches.push({ condition: new Value(readWhole(library, found.tokenizer), liquid), templates });
+        this.#branches.push({ condition: new Value(read(found.tokenizer), liquid), templates });
         return templates;
       };
       parseBlock(token, rest, parser, branch(token), {
@@ -105,7 +105,7 @@ export function blockTags(library: Library): Liquid['tags'] {
       if (this.#name === '' || this.tokenizer.readIdentifier().content !== 'in') {
         throw new TemplateProblem('write {% for item in list %}');
       }
-      this.#list = new Value(readWhole(library, this.tokenizer), liquid);
+      this.#list = new Value(read(this.tokenizer), liquid);
       parseBlock(token, rest, parser, this.#templates, {
         else: (found) => {
           nothingMore(found);

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
-import type { Emitter, Liquid, TopLevelToken } from 'liquidjs';
+import type { Emitter, Liquid, Operators, TopLevelToken } from 'liquidjs';
 import { maskComments } from './comments.ts';
-import { readWhole } from './expressions.ts';
+import { createReader } from './expressions.ts';
 import { filters } from './filters.ts';
 import { operators } from './operators.ts';
 import { blockTags } from './tags.ts';
@@ -66,8 +66,10 @@ export function templateFault(content: string): string | undefined {
 }
 
 function createDialect(library: typeof import('liquidjs')): (content: string) => Template {
-  const { Context, Output, ParseError, Parser, Tokenizer, toValueSync } = library;
-  const liquid = createLiquid(library);
+  const { Context, Output, ParseError, Parser, Value, toValueSync } = library;
+  const words = operators(library.defaultOperators);
+  const read = createReader(library, words);
+  const liquid = createLiquid(library, words, blockTags(library, read));
 
   class WholeParser extends Parser {
     override parseToken(token: TopLevelToken, rest: TopLevelToken[]) {
@@ -75,7 +77,7 @@ function createDialect(library: typeof import('liquidjs')): (content: string) =>
       if (!(part instanceof Output)) return part;
       const { input, contentRange } = token as unknown as { input: string; contentRange: [number, number] };
       try {
-        readWhole(library, new Tokenizer(input, liquid.options.operators, undefined, contentRange, true));
+        part.value = new Value(read({ input, p: contentRange[0], N: contentRange[1] }), liquid);
       } catch (error) {
         throw new ParseError(error as Error, token);
       }
@@ -111,7 +113,7 @@ function createDialect(library: typeof import('liquidjs')): (content: string) =>
   };
 }
 
-function createLiquid(library: typeof import('liquidjs')): Liquid {
+function createLiquid(library: typeof import('liquidjs'), words: Operators, blocks: Liquid['tags']): Liquid {
   const liquid = new library.Liquid({
     strictVariables: true,
     strictFilters: true,
@@ -119,7 +121,7 @@ function createLiquid(library: typeof import('liquidjs')): Liquid {
     // Lets the filter `default`, and with our own `if` only that, see that a variable is missing.
     lenientIf: true,
     groupedExpressions: true,
-    operators: operators(library.defaultOperators),
+    operators: words,
     templates: {},
     globals: CONSTANTS,
     // Comments may grow by a character.
@@ -128,7 +130,7 @@ function createLiquid(library: typeof import('liquidjs')): Liquid {
     memoryLimit: MAX_MEMORY,
   });
   const { comment, raw, '#': inlineComment } = liquid.tags;
-  const tags = { comment, raw, '#': inlineComment, ...blockTags(library) };
+  const tags = { comment, raw, '#': inlineComment, ...blocks };
   // Everything else the library knows is gone: what it may learn in later versions is not let in by itself.
   return Object.assign(liquid, {
     tags: Object.assign(Object.create(null), tags),
