@@ -7,4 +7,3 @@
 export type { AgentContext } from './engine/agent-context.ts';
 export * from './engine/author-helpers.ts';
 export type { ChatTemplateOptions, Prompt, PromptSelection, Prompts } from './engine/prompts/prompt.ts';
-export { PromptError } from './engine/prompts/prompts.ts';

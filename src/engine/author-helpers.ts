@@ -3,6 +3,8 @@ import { EventType } from './events.ts';
 import type { Prompt, PromptSelection } from './prompts/prompt.ts';
 import { currentRunScope, type RunScope } from './run-scope.ts';
 
+export { PromptError } from './prompts/prompts.ts';
+
 /** A tool the client offers for this run; the client executes it, not the agent. */
 export interface ClientTool {
   name: string;
