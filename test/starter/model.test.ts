@@ -146,9 +146,17 @@ describe('an OpenAI-compatible server', () => {
     const { baseURL, requests } = await openAIServer(undefined, (_, send) =>
       send({ role: 'assistant', content: 'Ahoy' }),
     );
-    const prompt = { promptId: 'starter', version: 2, content: 'Talk like a pirate.', tags: [] };
+    const prompt = {
+      promptId: 'starter',
+      version: 2,
+      content: 'Talk like a pirate to {{ user }}, with {{ tools | length }} tools.',
+      tags: [],
+    };
     await startConversation({ prompts: createPrompts([prompt]) }, { OPENAI_BASE_URL: baseURL }).say('Hi');
-    expect(requests.at(-1)?.body.messages).toMatchObject([{ content: 'Talk like a pirate.' }, { role: 'user' }]);
+    expect(requests.at(-1)?.body.messages).toMatchObject([
+      { content: 'Talk like a pirate to standalone, with 6 tools.' },
+      { role: 'user' },
+    ]);
     expect(requests.at(-1)?.body.model).toBe('gpt-5-mini');
   });
 });
