@@ -4,5 +4,6 @@
  *
  * @module
  */
-export type { AgentContext, Prompt, Prompts } from './engine/agent-context.ts';
+export type { AgentContext } from './engine/agent-context.ts';
 export * from './engine/author-helpers.ts';
+export type { ChatTemplateOptions, Prompt, PromptSelection, Prompts } from './engine/prompts/prompt.ts';

@@ -178,7 +178,7 @@ export function isLoopback(host: string): boolean {
   );
 }
 
-/** The process's environment, completed by a `.env` file, which never overrides it. */
+/** The process's environment, completed by a `.env` file, which never overrides it, and by what agents need. */
 export function processVariables(dotenvPath: string): Record<string, string | undefined> {
   let fromFile: Record<string, string | undefined> = {};
   try {
@@ -194,5 +194,8 @@ export function processVariables(dotenvPath: string): Record<string, string | un
     // Agent code and provider packages read their keys from the process's environment.
     process.env[name] ??= value;
   }
+  // LangChain calls the callback handlers of all runs one after the other in the background, each in the context of the
+  // one before: `currentUser()` would name another user. Handlers that are awaited are called in their own run's.
+  process.env.LANGCHAIN_CALLBACKS_BACKGROUND ??= 'false';
   return process.env;
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Env, EnvProblem, isLoopback, processVariables, readEnv } from '../src/env.ts';
 import { tempFolder } from './support/app.ts';
 
@@ -149,6 +149,15 @@ test('.env completes the environment and never overrides it', () => {
   expect(variables).toMatchObject({ MY_KEY: 'from .env', MY_SHELL_KEY: 'from the shell', MY_EMPTY: '' });
   // Another spelling of the same setting, but the environment's.
   expect(readEnv(variables).env.SERVICE_PORT).toBe(2222);
+});
+
+test.each([
+  [undefined, 'false'],
+  ['true', 'true'],
+])('LangChain’s handlers are called in their own run, unless somebody says otherwise (%s)', (said, expected) => {
+  vi.stubEnv('LANGCHAIN_CALLBACKS_BACKGROUND', said);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(processVariables(join(tempFolder(), '.env')).LANGCHAIN_CALLBACKS_BACKGROUND).toBe(expected);
 });
 
 test('a missing .env is none; one that cannot be read is a fault', () => {

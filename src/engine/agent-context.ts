@@ -1,42 +1,37 @@
-/** One stored prompt, as agent code receives it. */
-export interface Prompt {
-  promptId: string;
-  version: number;
-  content: string;
-  tags: string[];
-}
+import * as helpers from './author-helpers.ts';
+import type { Prompts } from './prompts/prompt.ts';
 
-/** The prompts of the running configuration. */
-export interface Prompts {
-  /** The prompt `promptId`: its highest version unless `select` names a version or a tag; undefined when there is none. */
-  get(promptId: string, select?: { version?: number; tag?: string }): Prompt | undefined;
-}
+/** The helpers of `agent-engine-server/agent` that a factory is given too, for code that would rather not import them. */
+type Helpers = Pick<
+  typeof helpers,
+  'getPrompt' | 'currentUser' | 'currentThread' | 'clientTools' | 'clientContext' | 'emitCustom' | 'emitState'
+>;
 
-/** What a factory exported by an agent module receives. */
-export interface AgentContext {
+/** What a factory exported by an agent module receives. Its helpers may be kept and called in runs. */
+export interface AgentContext extends Helpers {
   /** The agent's name in the configuration. */
   readonly name: string;
   /** `agent.config.settings` of the configuration, for the agent's own use. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** Tools of the configured MCP servers. */
   readonly tools: readonly unknown[];
+  /** The prompts of this configuration, wherever they are asked for. */
   readonly prompts: Prompts;
   /** The engine's checkpointer, for a factory that compiles its graph itself; undefined when the agent keeps nothing. */
   readonly checkpointer: unknown;
 }
 
-/** Looks prompts up in a fixed list. */
-export function createPrompts(list: readonly Prompt[]): Prompts {
+/** Adds the helpers to what a factory receives. */
+export function createAgentContext(own: Omit<AgentContext, keyof Helpers>): AgentContext {
+  const { currentUser, currentThread, clientTools, clientContext, emitCustom, emitState } = helpers;
   return {
-    get(promptId, select = {}) {
-      return list
-        .filter((prompt) => prompt.promptId === promptId)
-        .filter((prompt) => select.version === undefined || prompt.version === select.version)
-        .filter((prompt) => select.tag === undefined || prompt.tags.includes(select.tag))
-        .reduce<Prompt | undefined>(
-          (best, prompt) => (best && best.version >= prompt.version ? best : prompt),
-          undefined,
-        );
-    },
+    ...own,
+    getPrompt: (promptId, select) => own.prompts.get(promptId, select),
+    currentUser,
+    currentThread,
+    clientTools,
+    clientContext,
+    emitCustom,
+    emitState,
   };
 }

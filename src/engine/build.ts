@@ -1,15 +1,17 @@
 import type { Agent } from './agent.ts';
-import { createPrompts } from './agent-context.ts';
+import { type BuildScope, withBuildScope } from './build-scope.ts';
 import type { EngineConfig } from './config.ts';
 import { createAgent } from './frameworks/index.ts';
 import { createInputGuardrails, type InputGuardrails } from './guardrails/index.ts';
-import { loadAgentModule } from './load-module.ts';
+import { type AgentModule, loadAgentModule } from './load-module.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
+import { createPrompts, type PromptLibrary } from './prompts/prompts.ts';
 
 /** A built agent with the configuration it was built from. */
 export interface Engine {
   readonly config: EngineConfig;
   readonly agent: Agent;
+  readonly prompts: PromptLibrary;
   /** Checks what users send; undefined when nothing is checked. */
   readonly inputGuardrails: InputGuardrails | undefined;
   /** Gives back everything the engine holds. Called once, when no run uses it. */
@@ -32,11 +34,20 @@ export interface EnginePorts {
  */
 export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
   const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
+  const prompts = createPrompts(config.prompts);
+  const scope: BuildScope = { prompts, tools: [] };
   const agent = await createAgent(config.agent, {
     memory: ports.memory,
     defaultCheckpointer: ports.defaultCheckpointer,
-    prompts: createPrompts(config.prompts),
-    loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
+    prompts,
+    loadModule: (definition, isAgent, prepare) =>
+      inScope(scope, () => loadAgentModule(definition, ports.root, isAgent, prepare)),
   });
-  return { config, agent, inputGuardrails, close: () => agent.close() };
+  return { config, agent, prompts, inputGuardrails, close: () => agent.close() };
+}
+
+/** Loads a module so that its code, and later its factory, can ask what it is built into. */
+async function inScope(scope: BuildScope, load: () => Promise<AgentModule>): Promise<AgentModule> {
+  const module = await withBuildScope(scope, load);
+  return { ...module, call: (argument) => withBuildScope(scope, () => module.call(argument)) };
 }

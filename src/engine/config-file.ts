@@ -1,7 +1,9 @@
 import { isNode, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
 import { describeIssue } from '../issues.ts';
-import { type ConfigFault, EngineConfig, Layers } from './config.ts';
+import { type ConfigFault, EngineConfig } from './config.ts';
 import { isRecord } from './encode.ts';
+import { WrittenPrompt } from './prompts/config.ts';
 
 /** Why a configuration cannot be used: one line per fault, with its line in the file where there is one. Safe to show. */
 export class ConfigProblem extends Error {
@@ -17,6 +19,9 @@ export class ConfigProblem extends Error {
     this.faults = faults;
   }
 }
+
+/** What a file may hold: templates that do not parse are told while somebody can mend them. */
+const WrittenConfig = EngineConfig.extend({ prompts: z.array(WrittenPrompt).default([]) });
 
 // `memory` is for configurations without an agent, which only a database holds.
 const KNOWN_KEYS = new Set([...Object.keys(EngineConfig.shape), 'mcp_servers', 'engine_config', 'memory']);
@@ -96,7 +101,8 @@ export function parseConfig(
     .filter((key) => !KNOWN_KEYS.has(key))
     .map((key) => `${file}: the key "${key}" is not known and does nothing`);
   const layersOnly = options.agentOptional === true && body.agent === undefined;
-  const parsed = (layersOnly ? (Layers as unknown as typeof EngineConfig) : EngineConfig).safeParse(respell(body));
+  const schema = layersOnly ? (WrittenConfig.omit({ agent: true }) as unknown as typeof EngineConfig) : WrittenConfig;
+  const parsed = schema.safeParse(respell(body));
   if (parsed.success) {
     const raw = respell(inside(plain)) as Record<string, unknown>;
     return { config: parsed.data, warnings, raw, resolved: respell(body) as Record<string, unknown> };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { describeIssue, flattenIssue } from '../issues.ts';
 import { AgentConfig } from './frameworks/index.ts';
 import { GuardrailsConfig } from './guardrails/index.ts';
+import { PromptConfig } from './prompts/config.ts';
 import { type SsoConfig, SsoLayer } from './sign-on.ts';
 
 /** A layer of the configuration this version knows by name but cannot run: it may be absent or empty, never ignored. */
@@ -25,13 +26,6 @@ function isEmpty(value: unknown): boolean {
 function isDisabled(value: unknown): boolean {
   return typeof value === 'object' && value !== null && (value as { enabled?: unknown }).enabled === false;
 }
-
-const PromptConfig = z.object({
-  promptId: z.string().min(1),
-  version: z.int().min(1),
-  content: z.string(),
-  tags: z.array(z.string()).default([]),
-});
 
 /** Everything the engine is built from (admin contract, section 5), in the primary spelling of its keys. */
 export const EngineConfig = z.object({

@@ -15,9 +15,11 @@ export interface AgentModule {
    * @throws BuildProblem when it throws.
    */
   call(argument: unknown): Promise<unknown>;
-  /** Imports a package as the agent's own code would: from its folder first, from the server's packages otherwise. */
-  importPackage(id: string): Promise<Record<string, unknown>>;
+  readonly importPackage: ImportPackage;
 }
+
+/** Imports a package as the agent's own code would: from its folder first, from the server's packages otherwise. */
+export type ImportPackage = (id: string) => Promise<Record<string, unknown>>;
 
 /** Name under which agent code imports our helpers. */
 const HELPERS = 'agent-engine-server/agent';
@@ -29,12 +31,14 @@ const requireOwn = createRequire(import.meta.url);
  * that only one is a function.
  *
  * @param root folder a relative path counts from.
+ * @param prepare done before any of the module's code runs.
  * @throws BuildProblem saying what to mend.
  */
 export async function loadAgentModule(
   definition: string,
   root: string,
   isAgent: (value: unknown) => boolean,
+  prepare?: (importPackage: ImportPackage) => Promise<void>,
 ): Promise<AgentModule> {
   const [path, exportName] = splitDefinition(definition);
   const file = resolve(root, path);
@@ -57,6 +61,8 @@ export async function loadAgentModule(
   });
   forgetJson(root);
   forgetJson(dirname(file));
+  const importPackage: ImportPackage = (id) => jiti.import<Record<string, unknown>>(id);
+  await prepare?.(importPackage);
   let exports: Record<string, unknown>;
   try {
     exports = await jiti.import<Record<string, unknown>>(file);
@@ -79,7 +85,7 @@ export async function loadAgentModule(
         throw new BuildProblem(describeFailure(error, path, file, `failed in its function ${name}`), { cause: error });
       }
     },
-    importPackage: (id) => jiti.import<Record<string, unknown>>(id),
+    importPackage,
   };
 }
 

@@ -1,11 +1,22 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Emit, RunAgentInput } from './events.ts';
+import type { Prompts } from './prompts/prompt.ts';
+
+/** A version of a prompt that a run has used. */
+export interface PromptUse {
+  promptId: string;
+  version: number;
+}
 
 /** What agent code can ask about the run it is part of (see `src/agent.ts`). */
 export interface RunScope {
   readonly input: RunAgentInput;
   readonly userId: string | null;
   readonly emit: Emit;
+  /** The prompts the run began with. */
+  readonly prompts: Prompts;
+  /** Filled by `getPrompt` and by rendering; each version once. */
+  readonly promptsUsed: PromptUse[];
 }
 
 const storage = new AsyncLocalStorage<RunScope>();

@@ -1,6 +1,7 @@
 import { type Agent, type RunContext, RunFailure, type RunOutcome } from './agent.ts';
 import { type Emit, type Event, EventType, type RunAgentInput, speaksProtocolOne } from './events.ts';
 import { createOrderGuard } from './order.ts';
+import type { PromptLibrary } from './prompts/prompts.ts';
 import { withRunScope } from './run-scope.ts';
 
 /** How long a run that was told to stop may take to settle before its terminal event is sent without it. */
@@ -30,6 +31,8 @@ export interface RunLog {
 
 /** Who runs the agent, and how to stop it. */
 export interface RunCaller extends Omit<RunContext, 'signal'> {
+  /** The prompts of the engine the run is on. */
+  readonly prompts: Pick<PromptLibrary, 'get' | 'builtIn'>;
   /** Stops the run; abort it with a {@link RunFailure}. One that is aborted already refuses the run. */
   readonly controller: AbortController;
 }
@@ -44,7 +47,7 @@ export interface RunCaller extends Omit<RunContext, 'signal'> {
 export async function runAgent(
   agent: Pick<Agent, 'run'>,
   input: RunAgentInput,
-  { controller, ...context }: RunCaller,
+  { controller, prompts, ...context }: RunCaller,
   out: RunOutput,
 ): Promise<RunResult> {
   const { threadId, runId } = input;
@@ -86,9 +89,8 @@ export async function runAgent(
     const emit: Emit = (event) => {
       if (!stopped) guard.emit(event);
     };
-    const work = withRunScope({ input, userId: context.userId, emit }, () =>
-      agent.run(input, { ...context, signal }, emit),
-    );
+    const scope = { input, userId: context.userId, emit, prompts, promptsUsed: [...prompts.builtIn] };
+    const work = withRunScope(scope, () => agent.run(input, { ...context, signal }, emit));
     const outcome = await untilAborted(work, signal, () => {
       stopped = true;
     });

@@ -11,7 +11,7 @@ import type { StructuredToolInterface } from '@langchain/core/tools';
 import { END, type LangGraphRunnableConfig, Send, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
 import type { AgentContext } from 'agent-engine-server/agent';
-import { clientTools } from 'agent-engine-server/agent';
+import { clientTools, currentUser } from 'agent-engine-server/agent';
 import { modelInput } from './conversation.ts';
 import { createModelSource } from './model.ts';
 import { StarterState } from './state.ts';
@@ -34,7 +34,8 @@ export function graph(context: AgentContext) {
       function: { name, description, parameters: parameters ?? { type: 'object', properties: {} } },
     }));
     const bound = chat.bindTools?.([...tools, ...definitions]) ?? chat;
-    const instructions = context.prompts.get('starter')?.content;
+    // Somebody may have stored other instructions than the built-in ones; `config.yaml` shows how.
+    const instructions = context.getPrompt('starter')?.format({ user: currentUser(), tools: [...serverTools] });
     return { messages: [await bound.invoke(modelInput(state.messages, instructions), config)] };
   }
 

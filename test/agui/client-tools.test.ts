@@ -151,5 +151,7 @@ ${messagesGraph(
 )}`;
   const user = (await stage(source)).client();
   await user.say('hi');
-  expect(user.messages.at(-1)?.content).toBe('standalone0,This helper only works inside a run of the agent.');
+  expect(user.messages.at(-1)?.content).toBe(
+    'standalone0,emitCustom() works inside a run of the agent only: call it in a node or tool, not as it is built.',
+  );
 });

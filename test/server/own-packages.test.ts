@@ -1,42 +1,12 @@
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/package-info.ts';
 import { SCRIPTED_MODEL } from '../support/agents.ts';
 import { createTestApp, type TestApp, tempFolder, writeFiles } from '../support/app.ts';
+import { installCopies } from '../support/own-packages.ts';
 import { ofType, runEvents, runInput, textOf } from '../support/runs.ts';
-
-/** Copies packages with all they depend on out of ours, so that the folder has a LangGraph of its own. */
-function installCopies(root: string, ids: readonly string[]): void {
-  const done = new Set<string>();
-  const copy = (id: string, from: string): void => {
-    const folder = findPackage(id, from);
-    if (folder === undefined || done.has(folder)) return;
-    done.add(folder);
-    const target = join(root, folder.slice(packageRoot.length));
-    if (existsSync(join(target, 'package.json'))) return;
-    mkdirSync(dirname(target), { recursive: true });
-    cpSync(folder, target, {
-      recursive: true,
-      dereference: true,
-      filter: (path) => !/\.(?:map|d\.[mc]?ts)$/.test(path),
-    });
-    const { dependencies = {}, peerDependencies = {} } = JSON.parse(
-      readFileSync(join(folder, 'package.json'), 'utf8'),
-    ) as { dependencies?: object; peerDependencies?: object };
-    for (const name of [...Object.keys(dependencies), ...Object.keys(peerDependencies)]) copy(name, folder);
-  };
-  for (const id of ids) copy(id, packageRoot);
-}
-
-function findPackage(id: string, from: string): string | undefined {
-  for (let folder = from; folder.startsWith(packageRoot.replace(/\/$/, '')); folder = dirname(folder)) {
-    const candidate = join(folder, 'node_modules', id);
-    if (existsSync(join(candidate, 'package.json'))) return candidate;
-  }
-  return undefined;
-}
 
 const AGENT = `
 import { END, MessagesAnnotation, START, StateGraph, Command, interrupt } from '@langchain/langgraph';

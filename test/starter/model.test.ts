@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { HumanMessage } from '@langchain/core/messages';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createPrompts } from '../../src/engine/prompts/prompts.ts';
 import { chooseModel } from '../../src/starter/model.ts';
 import { OfflineModel } from '../../src/starter/offline-model.ts';
 import { startConversation } from './starter.ts';
@@ -145,10 +146,17 @@ describe('an OpenAI-compatible server', () => {
     const { baseURL, requests } = await openAIServer(undefined, (_, send) =>
       send({ role: 'assistant', content: 'Ahoy' }),
     );
-    const prompt = { promptId: 'starter', version: 2, content: 'Talk like a pirate.', tags: [] };
-    const prompts = { get: (id: string) => (id === 'starter' ? prompt : undefined) };
-    await startConversation({ prompts }, { OPENAI_BASE_URL: baseURL }).say('Hi');
-    expect(requests.at(-1)?.body.messages).toMatchObject([{ content: 'Talk like a pirate.' }, { role: 'user' }]);
+    const prompt = {
+      promptId: 'starter',
+      version: 2,
+      content: 'Talk like a pirate to {{ user }}, with {{ tools | length }} tools.',
+      tags: [],
+    };
+    await startConversation({ prompts: createPrompts([prompt]) }, { OPENAI_BASE_URL: baseURL }).say('Hi');
+    expect(requests.at(-1)?.body.messages).toMatchObject([
+      { content: 'Talk like a pirate to standalone, with 6 tools.' },
+      { role: 'user' },
+    ]);
     expect(requests.at(-1)?.body.model).toBe('gpt-5-mini');
   });
 });

@@ -4,7 +4,8 @@ import type { ToolCall } from '@langchain/core/messages/tool';
 import { Command, MemorySaver } from '@langchain/langgraph';
 import { vi } from 'vitest';
 import type { AgentContext, ClientTool } from '../../src/agent.ts';
-import { createPrompts } from '../../src/engine/agent-context.ts';
+import { createAgentContext } from '../../src/engine/agent-context.ts';
+import { createPrompts } from '../../src/engine/prompts/prompts.ts';
 import { withRunScope } from '../../src/engine/run-scope.ts';
 import { graph } from '../../src/starter/agent.ts';
 import type { StarterState } from '../../src/starter/state.ts';
@@ -20,20 +21,21 @@ const NO_MODEL = {
 /** The starter, really compiled, in one conversation. Nothing of the machine's environment reaches it. */
 export function startConversation(overrides: Partial<AgentContext> = {}, env: Record<string, string> = {}) {
   for (const [name, value] of Object.entries({ ...NO_MODEL, ...env })) vi.stubEnv(name, value);
-  const compiled = graph({
+  const context = createAgentContext({
     name: 'starter',
     settings: { delayMs: 0 },
     tools: [],
     prompts: createPrompts([]),
     checkpointer: undefined,
     ...overrides,
-  }).compile({ checkpointer: new MemorySaver() });
+  });
+  const compiled = graph(context).compile({ checkpointer: new MemorySaver() });
   const config = { configurable: { thread_id: randomUUID() } };
 
   /** Does `work` as part of a run for which the UI offers `tools`. */
   function inRun<T>(tools: ClientTool[], work: () => T): T {
     const input = { threadId: config.configurable.thread_id, runId: randomUUID(), messages: [], tools, context: [] };
-    return withRunScope({ input, userId: null, emit: () => {} }, work);
+    return withRunScope({ input, userId: null, emit: () => {}, prompts: createPrompts([]), promptsUsed: [] }, work);
   }
 
   /** One whole run; gives the state after it. */

@@ -1,17 +1,21 @@
 import type { z } from 'zod';
 import type { Agent } from '../agent.ts';
-import type { Prompts } from '../agent-context.ts';
-import type { AgentModule } from '../load-module.ts';
+import type { AgentModule, ImportPackage } from '../load-module.ts';
 import type { CheckpointerConfig, MemoryPool } from '../memory/index.ts';
+import type { PromptLibrary } from '../prompts/prompts.ts';
 
 /** What a framework gets to build an agent with. */
 export interface FrameworkPorts {
   readonly memory: MemoryPool;
   /** Memory of an agent whose configuration names none; undefined where it then keeps nothing. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
-  readonly prompts: Prompts;
-  /** Loads `path:export`; see `load-module.ts`. */
-  loadModule(definition: string, isAgent: (value: unknown) => boolean): Promise<AgentModule>;
+  readonly prompts: PromptLibrary;
+  /** Loads `path:export`; see `load-module.ts`. `prepare` is done before any of the module's code runs. */
+  loadModule(
+    definition: string,
+    isAgent: (value: unknown) => boolean,
+    prepare?: (importPackage: ImportPackage) => Promise<void>,
+  ): Promise<AgentModule>;
 }
 
 /** A framework: its `agent.config` and how an agent of it is made. */

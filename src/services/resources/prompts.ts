@@ -1,11 +1,16 @@
 import { z } from 'zod';
+import { PromptContent } from '../../engine/prompts/config.ts';
+import { MAX_CONTENT } from '../../engine/prompts/template.ts';
 import { defineCollection } from './define.ts';
 
-const create = z.object({
+const data = z.object({
   promptId: z.string().trim().min(1).max(255),
-  content: z.string().max(1_000_000),
+  content: z.string().max(MAX_CONTENT),
   tags: z.array(z.string().min(1).max(255)).max(100).default([]),
+  version: z.int().min(1),
 });
+// What is stored may be older than the check of templates, and has to be read all the same.
+const create = data.omit({ version: true }).extend({ content: PromptContent });
 
 /** Texts the agent asks for by name; every create is a new version (admin contract, section 11). */
 export const prompts = defineCollection({
@@ -15,7 +20,7 @@ export const prompts = defineCollection({
   tag: 'Agent Configuration',
   idName: 'prompt_row_id',
   slugged: false,
-  data: create.extend({ version: z.int().min(1) }),
+  data,
   create,
   patchable: ['tags'],
   notNull: ['tags'],

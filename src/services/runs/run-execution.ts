@@ -1,6 +1,6 @@
 import { type Agent, RunFailure, type ThreadPosition } from '../../engine/agent.ts';
 import type { EngineHolder } from '../../engine/holder.ts';
-import { type RunLog, type RunResult, runAgent } from '../../engine/run.ts';
+import { type RunCaller, type RunLog, type RunResult, runAgent } from '../../engine/run.ts';
 import type { RunStore } from '../../store/run-store.ts';
 import type { Observers } from '../observers.ts';
 import type { LiveRun } from './live-run.ts';
@@ -30,14 +30,20 @@ export interface RunExecutionOptions {
   timeoutSeconds: number;
 }
 
-/** Stands in for the agent where a run ends before any is asked. */
-const NOBODY: Pick<Agent, 'run'> = { run: () => Promise.reject(new Error('a refused run asks no agent')) };
+/** What of an engine a run is made of. */
+type Asked = { agent: Pick<Agent, 'run'>; prompts: RunCaller['prompts'] };
+
+/** Stands in for the engine where a run ends before any agent is asked. */
+const NOBODY: Asked = {
+  agent: { run: () => Promise.reject(new Error('a refused run asks no agent')) },
+  prompts: { get: () => undefined, builtIn: [] },
+};
 
 /** Makes the execution of runs. */
 export function createRunExecution(options: RunExecutionOptions): RunExecution {
   const { holder, threads, store, observers, log, timeoutSeconds } = options;
 
-  const ask = async (run: LiveRun, agent: Pick<Agent, 'run'>): Promise<RunResult> => {
+  const ask = async (run: LiveRun, { agent, prompts }: Asked): Promise<RunResult> => {
     const { input, position, controller } = run;
     const stop = (): void =>
       controller.abort(new RunFailure('EXECUTION_TIMEOUT', `The run was stopped after ${timeoutSeconds} seconds.`));
@@ -45,7 +51,7 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
     const result = await runAgent(
       agent,
       input,
-      { userId: run.userId || null, thread: position, controller, attach: (thread) => run.attach(thread) },
+      { userId: run.userId || null, thread: position, controller, prompts, attach: (thread) => run.attach(thread) },
       {
         observe: (event) => observers.notify(event, input),
         deliver: (event, json) => run.deliver(event, json),
@@ -91,7 +97,7 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
           controller.abort(new RunFailure('FRAMEWORK_ERROR', 'The run could not be started.', { cause }));
         });
       }
-      const result = await ask(run, agent ?? NOBODY);
+      const result = await ask(run, lease?.engine ?? NOBODY);
       const { status, failure } = result;
       if (agent !== undefined) {
         await attempt(run, async () => {

@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { createAgentContext } from '../../agent-context.ts';
 import { BuildProblem } from '../../build-problem.ts';
-import type { AgentModule } from '../../load-module.ts';
+import type { AgentModule, ImportPackage } from '../../load-module.ts';
 import { CheckpointerConfig, type MemoryShare } from '../../memory/index.ts';
+import type { PromptTemplates } from '../../prompts/prompt.ts';
 import { defineFramework } from '../define.ts';
 import { type AgentPackages, createLangGraphAgent } from './agent.ts';
 import type { MessageClasses } from './messages.ts';
+import { createPromptTemplates, type TemplateClasses } from './prompt-templates.ts';
 import { type CompiledGraph, isAgentWrapper, isCompiledGraph, isGraphBuilder } from './shapes.ts';
 
 /** `agent.config` of a graph agent (runtime contract, section 20). */
@@ -25,9 +28,12 @@ export const langGraph = defineFramework({
     const wanted = config.checkpointer ?? ports.defaultCheckpointer;
     const memory = wanted === undefined ? undefined : await ports.memory.acquire(wanted);
     try {
-      const module = await ports.loadModule(config.graph_definition, isGraph);
+      const module = await ports.loadModule(config.graph_definition, isGraph, async (importPackage) => {
+        if (ports.prompts.size > 0) ports.prompts.convertWith(await promptTemplates(importPackage));
+      });
       const { name, settings } = config;
-      const context = { name, settings, tools: [], prompts: ports.prompts, checkpointer: memory?.checkpointer };
+      const { prompts } = ports;
+      const context = createAgentContext({ name, settings, tools: [], prompts, checkpointer: memory?.checkpointer });
       const made =
         isGraph(module.value) || typeof module.value !== 'function' ? module.value : await module.call(context);
       const graph = attempt(() => compile(made, memory, config), config.graph_definition);
@@ -87,6 +93,15 @@ function attempt<T>(work: () => T, definition: string): T {
       cause: error,
     });
   }
+}
+
+/** Makes templates of prompts, of the agent's own copy of LangChain. Its module may ask for them as it loads. */
+async function promptTemplates(importPackage: ImportPackage): Promise<PromptTemplates> {
+  const [prompts, messages] = await Promise.all([
+    importPackage('@langchain/core/prompts'),
+    importPackage('@langchain/core/messages'),
+  ]);
+  return createPromptTemplates(prompts as unknown as TemplateClasses, messages as unknown as MessageClasses);
 }
 
 /** The packages as the agent's folder has them, so that what is built for its graph is of its own copy. */
