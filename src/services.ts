@@ -2,9 +2,10 @@ import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
+import { createMcpPool } from './engine/mcp/pool.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
 import type { Env } from './env.ts';
-import { createTargets } from './outbound/targets.ts';
+import { createTargets, type Targets } from './outbound/targets.ts';
 import { type Checks, createChecks } from './services/config/checks.ts';
 import { type Configuration, createConfiguration } from './services/config/configuration.ts';
 import { type Configurator, createConfigurator } from './services/config/configurator.ts';
@@ -16,6 +17,7 @@ import { createStateCodec } from './services/config/state-codec.ts';
 import { createStoredConfigurator } from './services/config/stored-config.ts';
 import { createVault, readSecretKey } from './services/config/vault.ts';
 import { createIntrospection, type Introspection } from './services/introspection.ts';
+import { createMcpStatus, type McpStatus } from './services/mcp-status.ts';
 import { createObservers, type Observers } from './services/observers.ts';
 import { createOnboarding, type Onboarding } from './services/onboarding/onboarding.ts';
 import { createRecall } from './services/runs/recall.ts';
@@ -24,6 +26,7 @@ import { createRunRecords, type RunRecords } from './services/runs/run-records.t
 import { createRuns, type Runs } from './services/runs/runs.ts';
 import { createThreads } from './services/runs/threads.ts';
 import { createSessions, type Sessions } from './services/sessions.ts';
+import { createToolRefresh } from './services/tool-refresh.ts';
 import { createWithEngine } from './services/with-engine.ts';
 import { sqlitePath } from './sqlite-driver.ts';
 import { createConfigStore } from './store/config-store.ts';
@@ -82,8 +85,13 @@ export async function createServices(options: ServiceOptions): Promise<Services>
       else log.error({ generation, err }, 'an agent could not be closed cleanly');
     },
   });
+  const targets = createTargets(
+    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
+  );
+  const mcpPool = createMcpPool({ root, targets, log });
   const ports = {
     root,
+    mcp: mcpPool,
     memory: createMemoryPool(root),
     defaultCheckpointer: 'defaultCheckpointer' in options ? options.defaultCheckpointer : { type: 'memory' as const },
   };
@@ -94,11 +102,14 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     configDir: dirname(configPath),
   };
   const admin =
-    options.engineOnly === true ? undefined : createAdmin({ env, log, root, variables, database, holder, ports });
+    options.engineOnly === true
+      ? undefined
+      : createAdmin({ env, log, root, variables, database, holder, ports, targets });
   const configurator =
     admin === undefined
       ? createConfigurator({ ...sources, ports, holder, log })
       : createStoredConfigurator({ ...sources, reconfigure: admin.reconfigure, log });
+  const toolRefresh = createToolRefresh({ pool: mcpPool, holder, rebuild: () => configurator.rebuild(), log });
   const notReady = (): string => configurator.bootError ?? 'No agent is configured yet.';
   const withEngine = createWithEngine(holder, notReady);
   const observers = createObservers(log);
@@ -119,6 +130,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     sessions: createSessions(withEngine, threadStore),
     introspection: createIntrospection(withEngine),
     async close() {
+      toolRefresh.close();
       runHistory.close();
       const { ended } = runs.close();
       await holder.close();
@@ -135,6 +147,7 @@ export interface Admin {
   readonly configuration: Configuration;
   readonly onboarding: Onboarding;
   readonly managed: Managed;
+  readonly mcp: McpStatus;
   readonly checks: Checks;
 }
 
@@ -146,22 +159,21 @@ function createAdmin(options: {
   database: Database;
   holder: EngineHolder;
   ports: EnginePorts;
+  targets: Targets;
 }): Admin {
-  const { env, log, root, variables, holder, ports } = options;
+  const { env, log, root, variables, holder, ports, targets } = options;
   const file = sqlitePath(env.DATABASE_URL, root);
   const keyFile = file === ':memory:' ? undefined : join(dirname(file), 'secret.key');
   const codec = createStateCodec(createVault(readSecretKey(env.SERVICE_SECRET_KEY, keyFile)));
   const store = createConfigStore(options.database);
   const reconfigure = createReconfigure({ store, codec, holder, ports, variables, log });
   const policy = { allowStdio: env.SERVICE_ALLOW_STDIO_MCP };
-  const targets = createTargets(
-    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
-  );
   return {
     reconfigure,
     revisions: createRevisions(store, codec, reconfigure),
     configuration: createConfiguration(reconfigure, variables, policy),
     managed: createManaged(reconfigure),
+    mcp: createMcpStatus(holder),
     checks: createChecks(reconfigure, { root, variables, policy, targets }),
     onboarding: createOnboarding(reconfigure, root, env.SERVICE_PORT ?? 8000),
   };

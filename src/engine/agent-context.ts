@@ -1,3 +1,5 @@
+import type { StructuredToolInterface } from '@langchain/core/tools';
+
 /** One stored prompt, as agent code receives it. */
 export interface Prompt {
   promptId: string;
@@ -18,8 +20,8 @@ export interface AgentContext {
   readonly name: string;
   /** `agent.config.settings` of the configuration, for the agent's own use. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Tools of the configured MCP servers. */
-  readonly tools: readonly unknown[];
+  /** Tools of the configured MCP servers, ready for a model and a tool node. */
+  readonly tools: StructuredToolInterface[];
   readonly prompts: Prompts;
   /** The engine's checkpointer, for a factory that compiles its graph itself; undefined when the agent keeps nothing. */
   readonly checkpointer: unknown;

@@ -1,3 +1,5 @@
+import type { StructuredToolInterface } from '@langchain/core/tools';
+import { currentAgentScope } from './agent-scope.ts';
 import { EventType } from './events.ts';
 import { currentRunScope, type RunScope } from './run-scope.ts';
 
@@ -23,6 +25,18 @@ export function currentUser(): string {
 /** Id of the conversation thread of this run. @throws Error outside a run. */
 export function currentThread(): string {
   return scope().input.threadId;
+}
+
+/**
+ * Tools of the configured MCP servers, as LangChain tools: the same that factories get as `context.tools`. Works while
+ * the agent's module loads, in its factory, and in its runs.
+ *
+ * @throws Error anywhere else.
+ */
+export async function getTools(): Promise<StructuredToolInterface[]> {
+  const agent = currentAgentScope();
+  if (agent === undefined) throw new Error('getTools() only works while the agent is loaded, and inside its runs.');
+  return [...agent.tools] as StructuredToolInterface[];
 }
 
 /** Client-side tools the caller sent with this run; empty outside a run. */

@@ -4,6 +4,7 @@ import type { EngineConfig } from './config.ts';
 import { createAgent } from './frameworks/index.ts';
 import { createInputGuardrails, type InputGuardrails } from './guardrails/index.ts';
 import { loadAgentModule } from './load-module.ts';
+import type { McpPool, McpShare } from './mcp/pool.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
 
 /** A built agent with the configuration it was built from. */
@@ -12,6 +13,8 @@ export interface Engine {
   readonly agent: Agent;
   /** Checks what users send; undefined when nothing is checked. */
   readonly inputGuardrails: InputGuardrails | undefined;
+  /** The tool servers it is connected to. */
+  readonly mcp: Pick<McpShare, 'stale' | 'status'>;
   /** Gives back everything the engine holds. Called once, when no run uses it. */
   close(): Promise<void>;
 }
@@ -21,6 +24,7 @@ export interface EnginePorts {
   /** Folder that relative agent paths count from. */
   readonly root: string;
   readonly memory: MemoryPool;
+  readonly mcp: McpPool;
   /** Memory of an agent whose configuration names none. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
 }
@@ -32,11 +36,21 @@ export interface EnginePorts {
  */
 export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
   const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
-  const agent = await createAgent(config.agent, {
-    memory: ports.memory,
-    defaultCheckpointer: ports.defaultCheckpointer,
-    prompts: createPrompts(config.prompts),
-    loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
-  });
-  return { config, agent, inputGuardrails, close: () => agent.close() };
+  const mcp = await ports.mcp.acquire(config.mcpServers ?? []);
+  try {
+    const agent = await createAgent(config.agent, {
+      memory: ports.memory,
+      mcp,
+      defaultCheckpointer: ports.defaultCheckpointer,
+      prompts: createPrompts(config.prompts),
+      loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
+    });
+    const close = async (): Promise<void> => {
+      await Promise.all([agent.close(), mcp.release()]);
+    };
+    return { config, agent, inputGuardrails, mcp, close };
+  } catch (error) {
+    await mcp.release();
+    throw error;
+  }
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { describeIssue, flattenIssue } from '../issues.ts';
 import { AgentConfig } from './frameworks/index.ts';
 import { GuardrailsConfig } from './guardrails/index.ts';
+import { McpServers } from './mcp/config.ts';
 
 /** A layer of the configuration this version knows by name but cannot run: it may be absent or empty, never ignored. */
 function notYet(what: string) {
@@ -38,7 +39,7 @@ export const EngineConfig = z.object({
     .object({ api: z.object({ port: z.coerce.number().int().min(0).max(65535).optional() }).optional() })
     .optional(),
   agent: AgentConfig,
-  mcpServers: notYet('MCP servers'),
+  mcpServers: McpServers.optional(),
   guardrails: GuardrailsConfig.nullish(),
   observability: notYet('Exporters'),
   sso: notYet('Sign-on rules'),

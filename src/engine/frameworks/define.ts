@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Agent } from '../agent.ts';
 import type { Prompts } from '../agent-context.ts';
 import type { AgentModule } from '../load-module.ts';
+import type { McpShare } from '../mcp/pool.ts';
 import type { CheckpointerConfig, MemoryPool } from '../memory/index.ts';
 
 /** What a framework gets to build an agent with. */
@@ -10,6 +11,8 @@ export interface FrameworkPorts {
   /** Memory of an agent whose configuration names none; undefined where it then keeps nothing. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
   readonly prompts: Prompts;
+  /** The engine's tool servers. */
+  readonly mcp: McpShare;
   /** Loads `path:export`; see `load-module.ts`. */
   loadModule(definition: string, isAgent: (value: unknown) => boolean): Promise<AgentModule>;
 }
