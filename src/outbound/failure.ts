@@ -40,12 +40,7 @@ export function tellFailure(error: unknown, secrets: Iterable<string>): string {
 
 /** The first line of a text, without secrets, markup and folders. */
 export function toLine(text: string, secrets: Iterable<string>): string {
-  let shown = text;
-  // Longest first: one secret can be part of another.
-  for (const secret of [...secrets].sort((left, right) => right.length - left.length)) {
-    shown = shown.replaceAll(secret, '***');
-  }
-  shown = (maskSecrets(shown.slice(0, READ_LENGTH)) as string)
+  const shown = hideSecrets(text, secrets)
     .replace(/<[^<>]*>/g, ' ')
     .replace(/file:\/\/(?=\/)/g, '')
     .replace(/(?<![\w:/.])(?:[A-Za-z]:)?[\\/](?:[^\s\\/'"():]+[\\/])+([^\s\\/'"():]*)/g, '…/$1');
@@ -56,6 +51,16 @@ export function toLine(text: string, secrets: Iterable<string>): string {
     .find((part) => part !== '');
   if (line === undefined) return 'It failed without saying why';
   return line.length > SHOWN_LENGTH ? `${line.slice(0, SHOWN_LENGTH - 1)}…` : line;
+}
+
+/** A text without these secrets, and without credentials in URLs. */
+export function hideSecrets(text: string, secrets: Iterable<string>): string {
+  let shown = text;
+  // Longest first: one secret can be part of another.
+  for (const secret of [...secrets].sort((left, right) => right.length - left.length)) {
+    shown = shown.replaceAll(secret, '***');
+  }
+  return maskSecrets(shown.slice(0, READ_LENGTH)) as string;
 }
 
 function readError(error: unknown): { message: string; code: unknown } {

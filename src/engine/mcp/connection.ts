@@ -4,6 +4,7 @@ import { ConnectionFailure, tellFailure } from '../../outbound/failure.ts';
 import type { McpServerConfig } from './config.ts';
 import { secretsOf } from './secrets.ts';
 import { type McpProgress, type McpSession, openSession } from './session.ts';
+import { createStderrLog } from './stderr-log.ts';
 import type { McpWay } from './transport.ts';
 
 /** How a server that is gone is tried again. */
@@ -21,9 +22,6 @@ const PING_MS = 30_000;
 
 /** How long servers may go on saying that their tools have changed before somebody looks. */
 const LIST_DELAY_MS = 100;
-
-/** Bytes of a program's standard error that are logged at a time. */
-const STDERR_BYTES = 2_000;
 
 export type McpState = 'connecting' | 'connected' | 'failed';
 
@@ -125,8 +123,7 @@ export function createMcpConnection(
       void list();
     }, LIST_DELAY_MS);
   };
-  const onStderr = (text: string): void =>
-    log.debug({ ...details, stderr: text.slice(0, STDERR_BYTES) }, 'an MCP server says');
+  const onStderr = createStderrLog(secrets, (line) => log.debug({ ...details, line }, 'an MCP server says'));
   const elicited: McpCall['onElicited'] = (request) => {
     log.warn(details, 'an MCP server asked the user something in mid-call, which cannot be answered: cancelled');
     // With several calls under way nobody knows whose question it is.

@@ -4,6 +4,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { ConnectionFailure } from '../../outbound/failure.ts';
 import type { McpServerConfig } from './config.ts';
 import { listTools } from './list-tools.ts';
+import { keepOrder } from './message-order.ts';
 import { type McpRoute, type McpWay, routeTo } from './transport.ts';
 
 /** Longest a handshake takes, the list of tools included. */
@@ -76,6 +77,7 @@ export async function openSession(
       { name: 'agent-engine-server', version: '1' },
       { capabilities: { elicitation: { form: {} } } },
     );
+    keepOrder(route.transport);
     await listen(client, events);
     const limits = { timeout: handshake, signal };
     await Promise.race([client.connect(route.transport, limits), limit]);
