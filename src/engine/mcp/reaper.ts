@@ -19,7 +19,7 @@ while read -r sign id; do
 done
 [ -n "$groups" ] || exit 0
 sleep 1
-for group in $groups; do kill -9 -- "-$group" 2>/dev/null; done
+for group in $groups; do kill -9 "-$group" 2>/dev/null; done
 `;
 
 /**

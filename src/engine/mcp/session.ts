@@ -165,7 +165,8 @@ function live(
   client.onerror = (error) => {
     if (over || checking || config.transport === 'stdio') return;
     // An event source that breaks comes back as another session, which knows nothing of this one.
-    if (config.transport === 'sse' && 'event' in error) return lose(error);
+    if (config.transport === 'sse' && 'event' in error)
+      return lose(new ConnectionFailure('The event stream broke off'));
     // The SDK goes on waiting for what stood in the rest of it.
     if (error.message.includes(TOO_LONG)) return lose(new ConnectionFailure(TOO_LONG));
     // What broke may have been one stream of many.
