@@ -135,6 +135,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
       const { ended } = runs.close();
       await holder.close();
       await ended;
+      await mcpPool.close();
       await database.close();
     },
   };

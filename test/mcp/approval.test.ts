@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ResumeEntry } from '@ag-ui/core';
 import { expect, test } from 'vitest';
 import { adminOf } from '../admin/support.ts';
@@ -91,6 +93,19 @@ test('of several calls in one step each is made once, however often the step beg
   // The same words in another turn are another call.
   const again = await user.say('count');
   expect(textsOf(again)).toBe('done: 2');
+});
+
+test('a call that is still under way when another one asks goes on, and is not made again', async () => {
+  const server = await start(['one'], 'wait,one');
+  const user = server.client();
+  const [interrupt] = interruptsOf(await user.say(`wait {"file":"${join(server.root, 'now')}"}\none`));
+  await expect.poll(() => traceOf(server.root)).toContain('waiting');
+  const answered = user.run(answer(interrupt?.id, { approved: true }));
+  await expect.poll(() => callsIn(server)).toContain('call one {}');
+  writeFileSync(join(server.root, 'now'), '');
+  expect(textsOf(await answered)).toBe('done: waited | {}');
+  expect(callsIn(server)).toHaveLength(2);
+  expect(traceOf(server.root)).not.toContain('cancelled');
 });
 
 test('a question outlives a reload', async () => {

@@ -121,3 +121,12 @@ test('a call that takes too long is given up', async () => {
   expect(traceOf(server.root)).toContain('cancelled');
   expect(textsOf(await server.client().say('repeat'))).toBe('done: {}');
 });
+
+test('a server that hangs does not hold up the end', { timeout: 8_000 }, async () => {
+  const server = await stage(TOOL_CALLER, { ...agentOptions([toolsServer('hang', { mode: 'hang' })]), noBoot: true });
+  const booted = server.app.services.configurator.boot();
+  await expect.poll(() => pidsIn(server.root)).toHaveLength(1);
+  await server.app.close();
+  await booted;
+  await expect.poll(() => pidsIn(server.root).filter(isAlive)).toEqual([]);
+});

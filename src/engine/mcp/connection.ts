@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { ConnectionFailure, tellFailure } from '../../outbound/failure.ts';
+import { isGone, wasNotTaken } from './call-faults.ts';
 import type { McpServerConfig } from './config.ts';
 import { secretsOf } from './secrets.ts';
 import { type McpProgress, type McpSession, openSession } from './session.ts';
@@ -69,6 +70,7 @@ export function createMcpConnection(
   let tools: readonly Tool[] = [];
   let revision = 0;
   let closed = false;
+  const closing = new AbortController();
   let failures = 0;
   let triedAt = 0;
   let attempt: Promise<void> | undefined;
@@ -144,6 +146,7 @@ export function createMcpConnection(
           toolsChanged: listSoon,
           elicited,
         },
+        closing.signal,
       );
     } catch (error) {
       if (!closed) failed(error);
@@ -221,37 +224,19 @@ export function createMcpConnection(
     },
     async close() {
       closed = true;
+      closing.abort();
       for (const timer of [retry, listing]) clearTimeout(timer);
       clearInterval(pinging);
       if (session !== undefined) shut(session);
       session = undefined;
-      // One that is about to open closes itself.
+      // What is about to open closes itself.
       await attempt;
       await Promise.all(closings);
     },
   };
 }
 
-/** Whether an error means that the connection is of no more use. */
-function isGone(error: unknown): boolean {
-  const { code, name } = error as { code?: unknown; name?: string };
-  if (name === 'OutboundFailure' || name === 'ConnectionFailure' || isUnknownSession(error)) return true;
-  // The SDK says -32000 for a connection that was closed under a request.
-  return code === -32_000 || (typeof code === 'string' && /^E[A-Z_]+$/.test(code));
-}
-
-/** Whether the server has forgotten the session, having been started anew: HTTP 404, from some 400. */
-function isUnknownSession(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: string };
-  return code === 404 || (code === 400 && /session/i.test(message ?? ''));
-}
-
-/** Whether a call cannot have reached the server, or was turned away unread, so that it may be made again. */
-function wasNotTaken(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return isUnknownSession(error) || ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH'].includes(code as string);
-}
-
+/** Waits for `work`, but not once the signal says so. */
 async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   let onAbort: (() => void) | undefined;
   const aborted = new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
-/** Threads whose calls are remembered. */
-const THREADS = 1_000;
+/** What is kept of all threads together: calls, and characters of their results. */
+const CALLS = 10_000;
+const SIZE = 32 * 1024 * 1024;
 
 /**
  * The calls that were made in a step of a graph which then stopped at a question: LangGraph begins such a step anew when
@@ -7,29 +8,61 @@ const THREADS = 1_000;
  */
 export interface MadeCalls {
   /** Does `work`, or gives what it gave when it was done under this key before. Failures are not kept. */
-  once<T>(threadId: string, key: string, work: () => Promise<T>): Promise<T>;
+  once<T extends { size: number }>(threadId: string, key: string, work: () => Promise<T>): Promise<T>;
   /** Forgets a thread's calls: its run has ended, and no question is open. */
   forget(threadId: string): void;
 }
 
-/** Makes an empty memory of calls. */
+interface Thread {
+  calls: Map<string, Promise<unknown>>;
+  size: number;
+}
+
+/** Makes an empty memory of calls. The threads that were used longest ago are the first to be forgotten. */
 export function createMadeCalls(): MadeCalls {
-  const threads = new Map<string, Map<string, Promise<unknown>>>();
+  const threads = new Map<string, Thread>();
+  let calls = 0;
+  let size = 0;
+
+  const forget = (threadId: string): void => {
+    const thread = threads.get(threadId);
+    if (thread === undefined) return;
+    threads.delete(threadId);
+    calls -= thread.calls.size;
+    size -= thread.size;
+  };
+  const shrink = (): void => {
+    for (const threadId of threads.keys()) {
+      if (calls <= CALLS && size <= SIZE) return;
+      forget(threadId);
+    }
+  };
+
   return {
-    once<T>(threadId: string, key: string, work: () => Promise<T>): Promise<T> {
-      const calls = threads.get(threadId) ?? new Map<string, Promise<unknown>>();
-      // The thread that was used last is the last to be forgotten.
+    once<T extends { size: number }>(threadId: string, key: string, work: () => Promise<T>): Promise<T> {
+      const thread = threads.get(threadId) ?? { calls: new Map<string, Promise<unknown>>(), size: 0 };
       threads.delete(threadId);
-      threads.set(threadId, calls);
-      const [oldest] = threads.keys();
-      if (threads.size > THREADS && oldest !== undefined) threads.delete(oldest);
-      const known = calls.get(key) as Promise<T> | undefined;
+      threads.set(threadId, thread);
+      const known = thread.calls.get(key) as Promise<T> | undefined;
       if (known !== undefined) return known;
       const made = work();
-      calls.set(key, made);
-      made.catch(() => calls.delete(key));
+      thread.calls.set(key, made);
+      calls += 1;
+      const isKept = (): boolean => threads.get(threadId) === thread;
+      made.then(
+        (result) => {
+          if (!isKept()) return;
+          thread.size += result.size;
+          size += result.size;
+          shrink();
+        },
+        () => {
+          if (thread.calls.delete(key) && isKept()) calls -= 1;
+        },
+      );
+      shrink();
       return made;
     },
-    forget: (threadId) => void threads.delete(threadId),
+    forget,
   };
 }

@@ -51,6 +51,8 @@ export interface McpPool {
   readonly stale: boolean;
   /** Is told whenever the tools of a server have changed. */
   onToolsChanged(listener: () => void): void;
+  /** Ends every connection at once, also those that are being made, and makes no more. */
+  close(): Promise<void>;
 }
 
 /**
@@ -67,6 +69,7 @@ export function createMcpPool(options: {
   const calls = createMadeCalls();
   const reaper = createReaper();
   const listeners = new Set<() => void>();
+  let closed = false;
 
   const share = (config: McpServerConfig): { connection: McpConnection; release(): Promise<void> } => {
     const key = keyOf(config);
@@ -82,6 +85,7 @@ export function createMcpPool(options: {
     };
     open.set(key, entry);
     entry.shares += 1;
+    if (closed) void entry.connection.close();
     return {
       connection: entry.connection,
       async release() {
@@ -124,6 +128,11 @@ export function createMcpPool(options: {
       return [...inUse].some((made) => made.stale);
     },
     onToolsChanged: (listener) => void listeners.add(listener),
+    async close() {
+      closed = true;
+      await Promise.all([...open.values()].map(({ connection }) => connection.close()));
+      reaper.close();
+    },
   };
 }
 

@@ -13,6 +13,8 @@ export interface McpResult {
   isError: boolean;
   /** What the parts only speak of: structured content and files, for code that knows what to do with them. */
   artifact: unknown[];
+  /** Characters of it all, about. */
+  size: number;
 }
 
 /**
@@ -28,9 +30,9 @@ export function readResult({ content, structuredContent, isError = false }: Call
     if (!parts.some(({ type }) => type === 'text')) parts.push(text(JSON.stringify(structuredContent)));
   }
   const length = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text : part.data).length, 0);
-  if (length <= RESULT_LENGTH) return { parts, isError, artifact };
+  if (length <= RESULT_LENGTH) return { parts, isError, artifact, size: length };
   const what = `The result is too long: ${length} characters, where ${RESULT_LENGTH} are allowed. Ask for less.`;
-  return { parts: [text(what)], isError: true, artifact: [] };
+  return { parts: [text(what)], isError: true, artifact: [], size: what.length };
 }
 
 function readBlock(block: ContentBlock, artifact: unknown[]): ResultPart {

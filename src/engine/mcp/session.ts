@@ -50,11 +50,17 @@ export interface McpSession {
   close(): Promise<void>;
 }
 
-/** Connects to a server and lists its tools. @throws what failed, within the limit for handshakes. */
+/**
+ * Connects to a server and lists its tools.
+ *
+ * @param giveUp ends the attempt; of no more use once there is a session.
+ * @throws what failed, within the limit for handshakes.
+ */
 export async function openSession(
   config: McpServerConfig,
   way: Omit<McpWay, 'signal'>,
   events: SessionEvents,
+  giveUp: AbortSignal,
 ): Promise<McpSession> {
   const controller = new AbortController();
   const { signal } = controller;
@@ -64,8 +70,11 @@ export async function openSession(
   const handshake = Math.min(HANDSHAKE_SECONDS, ...given) * 1_000;
   const late = new ConnectionFailure(`No answer within ${handshake / 1_000} seconds`);
   let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(late), handshake);
+    stop = () => reject(new ConnectionFailure('It is not wanted any more'));
+    giveUp.addEventListener('abort', stop, { once: true });
   });
   limit.catch(() => {});
   let route: McpRoute | undefined;
@@ -89,6 +98,7 @@ export async function openSession(
     throw fault ?? error;
   } finally {
     clearTimeout(timer);
+    if (stop !== undefined) giveUp.removeEventListener('abort', stop);
   }
 }
 

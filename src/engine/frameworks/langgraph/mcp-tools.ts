@@ -33,10 +33,10 @@ export async function createMcpTools(share: McpShare, graph: GraphPort): Promise
     throwOnLoadError: false,
   });
   const schemas = new Map(adapted.map(({ name, schema }) => [name, schema]));
-  return share.tools.flatMap((entry) => {
-    const schema = schemas.get(entry.name);
-    if (schema === undefined) return [];
+  return share.tools.map((entry) => {
     const { name, server, tool } = entry;
+    // What the adapters make nothing of, a model may yet.
+    const schema = schemas.get(name) ?? completeSchema(tool.inputSchema);
     return new DynamicStructuredTool({
       name,
       description: tool.description ?? tool.title ?? '',
@@ -114,7 +114,7 @@ async function makeCall({ server, tool, connection }: McpTool, args: Args, signa
 }
 
 function failed(text: string): McpResult {
-  return { parts: [{ type: 'text', text }], isError: true, artifact: [] };
+  return { parts: [{ type: 'text', text }], isError: true, artifact: [], size: text.length };
 }
 
 /** Content of a tool message: plain text where there is nothing else. */
