@@ -7,8 +7,12 @@ const DEBOUNCE_MS = 200;
 /** When it is looked again whether an engine that is only now going into service has all tools. */
 const LOOK_AGAIN_MS = 500;
 
-/** Longest wait after builds that failed. */
+/** Longest wait after builds that failed, and for servers whose tools are never the same. */
 const LONGEST_MS = 300_000;
+
+/** Builds in a row, each within a minute of the one before, that are made without waiting longer each time. */
+const PATIENCE = 5;
+const MINUTE_MS = 60_000;
 
 /** Builds the agent anew whenever its tool servers have other tools than it was built with. */
 export interface ToolRefresh {
@@ -31,6 +35,8 @@ export function createToolRefresh(options: {
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let failures = 0;
+  let builtAt = 0;
+  let inARow = 0;
 
   const later = (ms: number): void => {
     if (closed || timer !== undefined) return;
@@ -45,6 +51,8 @@ export function createToolRefresh(options: {
     if (holder.current?.engine.mcp.stale !== true) return later(LOOK_AGAIN_MS);
     try {
       log.info({}, 'the tools of an MCP server have changed: the agent is built anew');
+      inARow = Date.now() - builtAt < MINUTE_MS ? inARow + 1 : 0;
+      builtAt = Date.now();
       await rebuild();
       failures = 0;
     } catch {
@@ -55,7 +63,7 @@ export function createToolRefresh(options: {
     later(failures === 0 ? LOOK_AGAIN_MS : Math.min(LONGEST_MS, LOOK_AGAIN_MS * 2 ** failures));
   };
 
-  pool.onToolsChanged(() => later(DEBOUNCE_MS));
+  pool.onToolsChanged(() => later(Math.min(LONGEST_MS, DEBOUNCE_MS * 2 ** Math.max(0, inARow - PATIENCE))));
   return {
     close() {
       closed = true;

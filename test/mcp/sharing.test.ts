@@ -115,8 +115,11 @@ test('tools of one name get their servers names before it; only what the list al
     TOOL_CALLER,
     agentOptions([
       toolsServer('north pole', { tools: 'repeat,count,fail' }, { toolAllowList: ['repeat', 'count'] }),
-      toolsServer('south', { tools: 'repeat,pid' }, { tool_allow_list: ['repeat'] }),
+      toolsServer('south', { tools: 'repeat,pid' }, { tool_allow_list: ['repeat'], require_approval: ['rapeat'] }),
     ]),
+  );
+  expect(server.logs).toContainEqual(
+    expect.objectContaining({ mcpServer: 'south', tools: ['rapeat'], msg: expect.stringContaining('does not have') }),
   );
   const { body } = await adminOf(server.app).get('/mcp-servers/status');
   expect(body.map(({ tools }: Json) => tools)).toEqual([['north_pole_repeat', 'count'], ['south_repeat']]);

@@ -101,6 +101,7 @@ export function createMcpPool(options: {
     async acquire(configs) {
       const shares = configs.map((config) => ({ config, ...share(config) }));
       await Promise.all(shares.map(({ connection }) => connection.tried));
+      for (const { config, connection } of shares) warnOfUnknown(config, connection, options.log);
       const built = shares.map(({ connection }) => connection.revision);
       const tools = nameTools(shares);
       let released: Promise<void> | undefined;
@@ -134,6 +135,23 @@ export function createMcpPool(options: {
       reaper.close();
     },
   };
+}
+
+/** A tool that is named wrongly would be called without the approval it should need. */
+function warnOfUnknown(
+  { name, toolAllowList, requireApproval }: McpServerConfig,
+  { state, tools }: McpConnection,
+  log: Record<'warn', (details: object, message: string) => void>,
+): void {
+  if (state !== 'connected') return;
+  const known = new Set(tools.map((tool) => tool.name));
+  const named = [...(toolAllowList ?? []), ...(Array.isArray(requireApproval) ? requireApproval : [])];
+  const unknown = named.filter((tool) => !known.has(tool));
+  if (unknown.length === 0) return;
+  log.warn(
+    { mcpServer: name, tools: unknown },
+    'toolAllowList or requireApproval name tools the MCP server does not have',
+  );
 }
 
 /** What makes a server the same one: all but what is decided without it. */
