@@ -2,6 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
+import { createMcpPool } from './engine/mcp/pool.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
 import type { Env } from './env.ts';
 import { createTargets, type Targets } from './outbound/targets.ts';
@@ -17,6 +18,7 @@ import { createStateCodec } from './services/config/state-codec.ts';
 import { createStoredConfigurator } from './services/config/stored-config.ts';
 import { createVault, readSecretKey } from './services/config/vault.ts';
 import { createIntrospection, type Introspection } from './services/introspection.ts';
+import { createMcpStatus, type McpStatus } from './services/mcp-status.ts';
 import { createObservers, type Observers } from './services/observers.ts';
 import { createOnboarding, type Onboarding } from './services/onboarding/onboarding.ts';
 import { createRecall } from './services/runs/recall.ts';
@@ -25,6 +27,7 @@ import { createRunRecords, type RunRecords } from './services/runs/run-records.t
 import { createRuns, type Runs } from './services/runs/runs.ts';
 import { createThreads } from './services/runs/threads.ts';
 import { createSessions, type Sessions } from './services/sessions.ts';
+import { createToolRefresh } from './services/tool-refresh.ts';
 import { createWithEngine } from './services/with-engine.ts';
 import { sqlitePath } from './sqlite-driver.ts';
 import { createAdminStore } from './store/admin-store.ts';
@@ -87,8 +90,13 @@ export async function createServices(options: ServiceOptions): Promise<Services>
       else log.error({ generation, err }, 'an agent could not be closed cleanly');
     },
   });
+  const targets = createTargets(
+    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
+  );
+  const mcpPool = createMcpPool({ root, targets, log });
   const ports = {
     root,
+    mcp: mcpPool,
     memory: createMemoryPool(root),
     defaultCheckpointer: 'defaultCheckpointer' in options ? options.defaultCheckpointer : { type: 'memory' as const },
   };
@@ -98,9 +106,6 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     fileSource: (path: string) => fileSource(path, variables, false),
     configDir: dirname(configPath),
   };
-  const targets = createTargets(
-    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
-  );
   const notReady = (): string => configurator.bootError ?? 'No agent is configured yet.';
   const access = await createAccess({
     env,
@@ -126,6 +131,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     admin === undefined
       ? createConfigurator({ ...sources, ports, holder, signOn, log })
       : createStoredConfigurator({ ...sources, reconfigure: admin.reconfigure, log });
+  const toolRefresh = createToolRefresh({ pool: mcpPool, holder, rebuild: () => configurator.rebuild(), log });
   const withEngine = createWithEngine(holder, notReady);
   const observers = createObservers(log);
   const threads = createThreads(threadStore);
@@ -146,11 +152,13 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     sessions: createSessions(withEngine, threadStore),
     introspection: createIntrospection(withEngine),
     async close() {
+      toolRefresh.close();
       runHistory.close();
       const { ended } = runs.close();
       await holder.close();
       await ended;
       await access.close();
+      await mcpPool.close();
       await database.close();
     },
   };
@@ -163,6 +171,7 @@ export interface Admin {
   readonly configuration: Configuration;
   readonly onboarding: Onboarding;
   readonly managed: Managed;
+  readonly mcp: McpStatus;
   readonly checks: Checks;
 }
 
@@ -189,6 +198,7 @@ function createAdmin(options: {
     revisions: createRevisions(store, codec, reconfigure),
     configuration: createConfiguration(reconfigure, variables, policy),
     managed: createManaged(reconfigure),
+    mcp: createMcpStatus(holder),
     checks: createChecks(reconfigure, { root, variables, policy, targets }),
     onboarding: createOnboarding(reconfigure, root, env.SERVICE_PORT ?? 8000),
   };

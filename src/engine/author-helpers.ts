@@ -1,4 +1,5 @@
-import { currentBuildScope } from './build-scope.ts';
+import type { StructuredToolInterface } from '@langchain/core/tools';
+import { currentAgentScope } from './agent-scope.ts';
 import { EventType } from './events.ts';
 import type { Prompt, PromptSelection } from './prompts/prompt.ts';
 import { currentRunScope, type RunScope } from './run-scope.ts';
@@ -29,7 +30,7 @@ function runOf(helper: string): RunScope {
  * @throws Error outside a run, except while the agent's module loads and in its factory.
  */
 export function getPrompt(promptId: string, select?: PromptSelection): Prompt | undefined {
-  const scope = currentRunScope() ?? currentBuildScope();
+  const scope = currentRunScope() ?? currentAgentScope();
   if (scope === undefined) {
     throw new Error('getPrompt() works inside a run of the agent, while its module loads and in its factory only.');
   }
@@ -44,6 +45,18 @@ export function currentUser(): string {
 /** Id of the conversation thread of this run. @throws Error outside a run. */
 export function currentThread(): string {
   return runOf('currentThread').input.threadId;
+}
+
+/**
+ * Tools of the configured MCP servers, as LangChain tools: the same that factories get as `context.tools`. Works while
+ * the agent's module loads, in its factory, and in its runs.
+ *
+ * @throws Error anywhere else.
+ */
+export async function getTools(): Promise<StructuredToolInterface[]> {
+  const agent = currentAgentScope();
+  if (agent === undefined) throw new Error('getTools() only works while the agent is loaded, and inside its runs.');
+  return [...agent.tools] as StructuredToolInterface[];
 }
 
 /** Client-side tools the caller sent with this run; empty outside a run. */

@@ -1,9 +1,9 @@
 import type { Agent } from './agent.ts';
-import { type BuildScope, withBuildScope } from './build-scope.ts';
 import type { EngineConfig } from './config.ts';
 import { createAgent } from './frameworks/index.ts';
 import { createInputGuardrails, type InputGuardrails } from './guardrails/index.ts';
-import { type AgentModule, loadAgentModule } from './load-module.ts';
+import { loadAgentModule } from './load-module.ts';
+import type { McpPool, McpShare } from './mcp/pool.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
 import { createPrompts, type PromptLibrary } from './prompts/prompts.ts';
 
@@ -14,6 +14,8 @@ export interface Engine {
   readonly prompts: PromptLibrary;
   /** Checks what users send; undefined when nothing is checked. */
   readonly inputGuardrails: InputGuardrails | undefined;
+  /** The tool servers it is connected to. */
+  readonly mcp: Pick<McpShare, 'stale' | 'status'>;
   /** Gives back everything the engine holds. Called once, when no run uses it. */
   close(): Promise<void>;
 }
@@ -23,6 +25,7 @@ export interface EnginePorts {
   /** Folder that relative agent paths count from. */
   readonly root: string;
   readonly memory: MemoryPool;
+  readonly mcp: McpPool;
   /** Memory of an agent whose configuration names none. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
 }
@@ -35,19 +38,21 @@ export interface EnginePorts {
 export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
   const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
   const prompts = createPrompts(config.prompts);
-  const scope: BuildScope = { prompts, tools: [] };
-  const agent = await createAgent(config.agent, {
-    memory: ports.memory,
-    defaultCheckpointer: ports.defaultCheckpointer,
-    prompts,
-    loadModule: (definition, isAgent, prepare) =>
-      inScope(scope, () => loadAgentModule(definition, ports.root, isAgent, prepare)),
-  });
-  return { config, agent, prompts, inputGuardrails, close: () => agent.close() };
-}
-
-/** Loads a module so that its code, and later its factory, can ask what it is built into. */
-async function inScope(scope: BuildScope, load: () => Promise<AgentModule>): Promise<AgentModule> {
-  const module = await withBuildScope(scope, load);
-  return { ...module, call: (argument) => withBuildScope(scope, () => module.call(argument)) };
+  const mcp = await ports.mcp.acquire(config.mcpServers ?? []);
+  try {
+    const agent = await createAgent(config.agent, {
+      memory: ports.memory,
+      mcp,
+      defaultCheckpointer: ports.defaultCheckpointer,
+      prompts,
+      loadModule: (definition, isAgent, prepare) => loadAgentModule(definition, ports.root, isAgent, prepare),
+    });
+    const close = async (): Promise<void> => {
+      await Promise.all([agent.close(), mcp.release()]);
+    };
+    return { config, agent, prompts, inputGuardrails, mcp, close };
+  } catch (error) {
+    await mcp.release();
+    throw error;
+  }
 }

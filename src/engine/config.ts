@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { describeIssue, flattenIssue } from '../issues.ts';
 import { AgentConfig } from './frameworks/index.ts';
 import { GuardrailsConfig } from './guardrails/index.ts';
+import { McpServers } from './mcp/config.ts';
 import { PromptConfig } from './prompts/config.ts';
 import { type SsoConfig, SsoLayer } from './sign-on.ts';
 
@@ -33,7 +34,7 @@ export const EngineConfig = z.object({
     .object({ api: z.object({ port: z.coerce.number().int().min(0).max(65535).optional() }).optional() })
     .optional(),
   agent: AgentConfig,
-  mcpServers: notYet('MCP servers'),
+  mcpServers: McpServers.optional(),
   guardrails: GuardrailsConfig.nullish(),
   observability: notYet('Exporters'),
   sso: SsoLayer,

@@ -157,6 +157,8 @@ test('defaults are filled in', async () => {
     sseReadTimeoutSeconds: null,
     terminateOnClose: null,
     sessionKwargs: {},
+    toolAllowList: null,
+    requireApproval: false,
   });
   const whatsapp = { accessToken: 'a', phoneNumberId: '1', verifyToken: 'v' };
   const made = await admin.post('/integrations', {

@@ -5,9 +5,11 @@ import { banList, empty, guardrail, type Json, mcp, slack, withAgent } from './s
 const SSO = { issuer: 'https://id.example', clientId: 'web' };
 const exporter = (enabled: boolean) => ({ observability: { provider: 'LANGFUSE', enabled, config: {} } });
 
+const socket = (name: string) => mcp(name, { transport: 'websocket', url: 'ws://127.0.0.1:1/mcp' });
+
 /** Writes that need what this version does not have: method, path, body. */
 const NOT_YET: [string, string, string, Json][] = [
-  ['an enabled MCP server', 'POST', '/mcp-servers', { ...mcp('a'), enabled: true }],
+  ['an enabled MCP server over a websocket', 'POST', '/mcp-servers', { ...socket('a'), enabled: true }],
   ['an enabled integration', 'POST', '/integrations', { ...slack('a'), enabled: true }],
   ['an enabled exporter', 'PATCH', '/observability', exporter(true)],
   ['an enabled exporter in a list', 'PATCH', '/observability', { observability: [exporter(true).observability] }],
@@ -67,7 +69,7 @@ describe.each([
   test('what is disabled cannot be enabled later', async () => {
     const { admin } = await server();
     for (const [path, body] of [
-      ['/mcp-servers', mcp('a')],
+      ['/mcp-servers', socket('a')],
       ['/integrations', slack('a')],
       ['/guardrails', { ...guardrail('a'), position: 'output', enabled: false }],
     ] as const) {
@@ -126,7 +128,7 @@ test('before there is an agent the rest can be written, and the agent then start
 
 test('a refused write before there is an agent does not make the server look broken', async () => {
   const { admin } = await empty();
-  expect((await admin.post('/mcp-servers', { ...mcp('a'), enabled: true })).status).toBe(422);
+  expect((await admin.post('/mcp-servers', { ...socket('a'), enabled: true })).status).toBe(422);
   expect((await admin.get('//health')).body).not.toHaveProperty('reason');
 });
 

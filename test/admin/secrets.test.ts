@@ -79,7 +79,8 @@ test('no answer and no line of the log shows a secret', async () => {
   }
   // Writes that answer with the record, and writes that are refused.
   const renamed = await admin.patch(`/mcp-servers/${ids.server}`, { name: 'Other' });
-  const refused = await admin.patch(`/mcp-servers/${ids.server}`, { enabled: true });
+  const socket = server({ transport: 'websocket', url: `wss://user:${MARK}-socket@tools.example.org` });
+  const refused = await admin.patch(`/mcp-servers/${ids.server}`, { ...socket, enabled: true });
   const wrong = await admin.patch(`/mcp-servers/${ids.server}`, server({ transport: 'x' }));
   const gone = await admin.patch(`/mcp-servers/${UNKNOWN_ID}`, server());
   const clear = `${JSON.stringify({ id: 5, headers: { Authorization: `${MARK}-x` } }).slice(0, -1)}`;

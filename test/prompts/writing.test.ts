@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ownMark } from '../../src/services/access/caller.ts';
 import { create } from '../../src/services/config/change.ts';
 import { prompts } from '../../src/services/resources/prompts.ts';
 import { withAgent } from '../admin/support.ts';
@@ -67,7 +68,7 @@ test('one that was stored before fails only when it is rendered, and can be put 
   });
   const { reconfigure } = app.services.admin ?? expect.unreachable();
   const body = { promptId: 'letter', content: BROKEN, tags: [] };
-  const note = { actor: 'an earlier version', resource: 'prompts', action: 'create' };
+  const note = { by: ownMark('prompts.create', 'an earlier version'), resource: 'prompts', action: 'create' };
   await reconfigure.write(note, create(prompts, body, { allowStdio: false }));
 
   expect((await admin.post('/prompts', { promptId: 'other', content: 'Hi {{ user }} ' })).status).toBe(201);

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Agent } from '../agent.ts';
 import type { AgentModule, ImportPackage } from '../load-module.ts';
+import type { McpShare } from '../mcp/pool.ts';
 import type { CheckpointerConfig, MemoryPool } from '../memory/index.ts';
 import type { PromptLibrary } from '../prompts/prompts.ts';
 
@@ -10,6 +11,8 @@ export interface FrameworkPorts {
   /** Memory of an agent whose configuration names none; undefined where it then keeps nothing. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
   readonly prompts: PromptLibrary;
+  /** The engine's tool servers. */
+  readonly mcp: McpShare;
   /** Loads `path:export`; see `load-module.ts`. `prepare` is done before any of the module's code runs. */
   loadModule(
     definition: string,

@@ -1,4 +1,4 @@
-import { currentBuildScope } from '../build-scope.ts';
+import { currentAgentScope } from '../agent-scope.ts';
 import { currentRunScope, type PromptUse } from '../run-scope.ts';
 import type { Prompt, Prompts, PromptTemplates, PromptVersion } from './prompt.ts';
 import { createTemplateEngine, type Template } from './template.ts';
@@ -34,7 +34,7 @@ export function createPrompts(list: readonly PromptVersion[]): PromptLibrary {
   let templates: PromptTemplates | undefined;
 
   const use = ({ promptId, version }: PromptVersion): void => {
-    const used = currentRunScope()?.promptsUsed ?? (currentBuildScope() === undefined ? undefined : builtIn);
+    const used = currentRunScope()?.promptsUsed ?? (currentAgentScope() === undefined ? undefined : builtIn);
     if (used?.some((known) => known.promptId === promptId && known.version === version) === false) {
       used.push({ promptId, version });
     }

@@ -16,6 +16,11 @@ const Status = z
       .int()
       .describe('Counts up with each agent that was put into service since the server started; 0: none.'),
     revision: z.int(),
+    failures: z
+      .array(z.object({ name: z.string(), kind: z.enum(['mcp']), reason: z.string() }))
+      .describe(
+        'Parts of the running agent that do not work, while the rest does. They are tried again by themselves.',
+      ),
   })
   .meta({
     id: 'RuntimeStatus',
@@ -27,6 +32,7 @@ const Status = z
         lastReloadedAt: '2026-01-01T00:00:00.000Z',
         generation: 2,
         revision: 3,
+        failures: [{ name: 'clock', kind: 'mcp', reason: 'The connection was refused' }],
       },
     ],
   });
@@ -67,7 +73,10 @@ export async function configurationRoutes(app: FastifyInstance): Promise<void> {
         response: { 200: answer(Status, 'The outcome'), ...errorResponses(403, 404, 503) },
       },
     },
-    async (request) => adminOf(request).configuration.status(),
+    async (request) => {
+      const { configuration, mcp } = adminOf(request);
+      return { ...(await configuration.status()), failures: mcp.failures() };
+    },
   );
   routes.get(
     '/admin/api/v1/schemas',

@@ -16,6 +16,7 @@ import { authRoutes } from './auth.ts';
 import { checkRoutes } from './checks.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { configurationRoutes } from './configuration.ts';
+import { mcpStatusRoutes } from './mcp-status.ts';
 import { onboardingRoutes } from './onboarding.ts';
 import { revisionRoutes } from './revisions.ts';
 import { singletonRoutes } from './singleton-routes.ts';
@@ -34,6 +35,7 @@ export async function adminRoutes(app: FastifyInstance): Promise<void> {
   await app.register(collectionRoutes, { kind: prompts, policy, component: 'Prompt' });
   await app.register(collectionRoutes, { kind: integrations, policy, component: 'Integration' });
   await app.register(checkRoutes);
+  await app.register(mcpStatusRoutes);
   await app.register(onboardingRoutes);
   await app.register(revisionRoutes);
   await app.register(configurationRoutes);

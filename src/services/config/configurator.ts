@@ -23,6 +23,8 @@ export interface Configurator {
    * @throws Problem `validation_failed` for what the configuration says, `reload_failed` for what failed on start.
    */
   reload(path?: string, by?: AuditMark): Promise<{ generation: number }>;
+  /** Builds what is in service once more, with the agent's code as it is now. @throws Problem `reload_failed`. */
+  rebuild(): Promise<{ generation: number }>;
 }
 
 /** Makes the configurator. @param options.configDir folder that `reload` may load files from. */
@@ -72,6 +74,17 @@ export function createConfigurator(options: {
         } catch (error) {
           bootError = reasonOf(error);
           log.error({ err: error, source: source.name }, `the agent cannot be started: ${bootError}`);
+        }
+      }),
+    rebuild: () =>
+      mutex.runWith(async () => {
+        try {
+          const config = holder.current?.engine.config;
+          if (config === undefined) throw new BuildProblem('No agent is running.');
+          return { generation: await start(config) };
+        } catch (error) {
+          log.error({ err: error }, 'the agent could not be built anew; the previous one keeps serving');
+          throw asProblem(error, 'body');
         }
       }),
     reload: (path) =>

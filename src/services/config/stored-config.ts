@@ -100,6 +100,7 @@ export function createStoredConfigurator(options: {
       }
       await reconfigure.start();
     },
+    rebuild: () => reconfigure.rebuild(),
     async reload(path, by = ownMark('reload', 'server')) {
       if (path === undefined) {
         // A server that nobody has configured yet takes what the file says by now.

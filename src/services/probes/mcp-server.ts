@@ -1,15 +1,10 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import type { z } from 'zod';
+import { McpServerConfig } from '../../engine/mcp/config.ts';
+import { listTools } from '../../engine/mcp/list-tools.ts';
+import { routeTo } from '../../engine/mcp/transport.ts';
 import type { Targets } from '../../outbound/targets.ts';
-import { McpServerConfig } from '../resources/mcp-servers.ts';
 import type { ConnectionCheck } from './connection-check.ts';
 import { ProbeFailure } from './failure.ts';
-import { routeTo } from './mcp-transport.ts';
 import { runProbe, type Variables } from './run-probe.ts';
-
-/** What a list of tools may have. */
-const PAGES = 100;
-const TOOLS = 10_000;
 
 /** Longest a request takes; what all of them take together is bounded elsewhere. */
 const REQUEST_SECONDS = 5;
@@ -47,7 +42,7 @@ export function probeMcpServer(
 }
 
 async function toolNames(
-  server: z.infer<typeof McpServerConfig>,
+  server: McpServerConfig,
   way: { root: string; targets: Targets; signal: AbortSignal },
 ): Promise<string[]> {
   const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
@@ -58,7 +53,7 @@ async function toolNames(
   const limits = { timeout: seconds * 1000, signal: way.signal };
   try {
     await client.connect(transport, limits);
-    const names = await listTools(client, limits);
+    const names = (await listTools(client, limits)).map(({ name }) => name).sort();
     // A server that does not end its sessions is no worse at tools.
     if (leave !== undefined) await soon(leave());
     return names;
@@ -78,22 +73,4 @@ async function soon(work: Promise<void>): Promise<void> {
   });
   await Promise.race([work.catch(() => {}), late]);
   clearTimeout(timer);
-}
-
-async function listTools(client: Client, limits: { timeout: number; signal: AbortSignal }): Promise<string[]> {
-  if (client.getServerCapabilities()?.tools === undefined) return [];
-  const { ListToolsResultSchema } = await import('@modelcontextprotocol/sdk/types.js');
-  const names = new Set<string>();
-  let cursor: string | undefined;
-  for (let page = 1; page <= PAGES; page += 1) {
-    const params = cursor === undefined ? {} : { cursor };
-    // The client's own listTools also compiles every tool's schema.
-    const answer = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, limits);
-    for (const { name } of answer.tools) names.add(name);
-    if (names.size > TOOLS) throw new ProbeFailure(`The server lists more than ${TOOLS} tools`);
-    // An empty cursor is one some servers end with.
-    if (!answer.nextCursor || answer.nextCursor === cursor) return [...names].sort();
-    cursor = answer.nextCursor;
-  }
-  throw new ProbeFailure(`The server lists its tools on more than ${PAGES} pages`);
 }

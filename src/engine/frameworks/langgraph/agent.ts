@@ -17,6 +17,7 @@ import { Translator } from './translator.ts';
 export interface AgentPackages {
   Command: new (fields: { resume: unknown; update?: { messages: object[] } }) => object;
   messages: MessageClasses;
+  interrupt: (value: unknown) => unknown;
 }
 
 /**

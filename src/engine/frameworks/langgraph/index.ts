@@ -1,11 +1,14 @@
 import { z } from 'zod';
+import type { Agent } from '../../agent.ts';
 import { createAgentContext } from '../../agent-context.ts';
+import { withAgentScope } from '../../agent-scope.ts';
 import { BuildProblem } from '../../build-problem.ts';
 import type { AgentModule, ImportPackage } from '../../load-module.ts';
 import { CheckpointerConfig, type MemoryShare } from '../../memory/index.ts';
 import type { PromptTemplates } from '../../prompts/prompt.ts';
 import { defineFramework } from '../define.ts';
 import { type AgentPackages, createLangGraphAgent } from './agent.ts';
+import { createMcpTools, type GraphPort } from './mcp-tools.ts';
 import type { MessageClasses } from './messages.ts';
 import { createPromptTemplates, type TemplateClasses } from './prompt-templates.ts';
 import { type CompiledGraph, isAgentWrapper, isCompiledGraph, isGraphBuilder } from './shapes.ts';
@@ -28,21 +31,36 @@ export const langGraph = defineFramework({
     const wanted = config.checkpointer ?? ports.defaultCheckpointer;
     const memory = wanted === undefined ? undefined : await ports.memory.acquire(wanted);
     try {
-      const module = await ports.loadModule(config.graph_definition, isGraph, async (importPackage) => {
-        if (ports.prompts.size > 0) ports.prompts.convertWith(await promptTemplates(importPackage));
-      });
-      const { name, settings } = config;
+      const ownGraph: GraphPort = {};
+      const tools = await createMcpTools(ports.mcp, ownGraph);
       const { prompts } = ports;
-      const context = createAgentContext({ name, settings, tools: [], prompts, checkpointer: memory?.checkpointer });
-      const made =
-        isGraph(module.value) || typeof module.value !== 'function' ? module.value : await module.call(context);
+      const scope = { prompts, tools };
+      const { name, settings } = config;
+      const own = { name, settings, tools: [...tools], prompts, checkpointer: memory?.checkpointer };
+      const { module, made } = await withAgentScope(scope, async () => {
+        const module = await ports.loadModule(config.graph_definition, isGraph, async (importPackage) => {
+          if (prompts.size > 0) prompts.convertWith(await promptTemplates(importPackage));
+        });
+        const isMade = isGraph(module.value) || typeof module.value !== 'function';
+        return { module, made: isMade ? module.value : await module.call(createAgentContext(own)) };
+      });
       const graph = attempt(() => compile(made, memory, config), config.graph_definition);
       const keepsOurs = memory !== undefined && (graph.checkpointer as unknown) === memory.checkpointer;
       const keepsOwn = !keepsOurs && typeof graph.checkpointer === 'object';
       const storeId = keepsOurs ? memory.id : keepsOwn ? `graph:${config.graph_definition}` : undefined;
       const packages = await ownPackages(module);
+      ownGraph.interrupt = packages.interrupt;
       const close = async (): Promise<void> => memory?.release();
-      return attempt(() => createLangGraphAgent(name, graph, packages, { storeId, close }), config.graph_definition);
+      const agent = attempt(
+        () => createLangGraphAgent(name, graph, packages, { storeId, close }),
+        config.graph_definition,
+      );
+      const run: Agent['run'] = async (input, caller, emit) => {
+        const outcome = await withAgentScope(scope, () => agent.run(input, caller, emit));
+        if (outcome.interrupts.length === 0) ports.mcp.calls.forget(input.threadId);
+        return outcome;
+      };
+      return { ...agent, run };
     } catch (error) {
       await memory?.release();
       throw error;
@@ -110,6 +128,7 @@ async function ownPackages(module: AgentModule): Promise<AgentPackages> {
   const messages = await module.importPackage('@langchain/core/messages');
   return {
     Command: langgraph.Command as AgentPackages['Command'],
+    interrupt: langgraph.interrupt as AgentPackages['interrupt'],
     messages: messages as unknown as MessageClasses,
   };
 }

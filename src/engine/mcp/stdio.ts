@@ -4,7 +4,7 @@ import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { ProbeFailure } from './failure.ts';
+import { ConnectionFailure } from '../../outbound/failure.ts';
 
 /** Program to start. */
 export interface McpProgram {
@@ -12,18 +12,22 @@ export interface McpProgram {
   args: readonly string[];
   env: Readonly<Record<string, string>>;
   cwd: string;
+  /** Hears what the program writes to its standard error. */
+  onStderr?: ((text: string) => void) | undefined;
+  /** Hears of the program's process group, and gives back what is to be called when it has ended. */
+  onStarted?: ((pid: number) => () => void) | undefined;
 }
 
 /** How long a program that was asked to end may take over it, twice. */
 const GRACE_MS = 300;
 
-/** What is kept of what the program says about itself. */
+/** What is kept of the last the program says about itself. */
 const COMPLAINT_LENGTH = 4_096;
 
 /** What one message may have. */
-const MESSAGE_BYTES = 4 * 1024 * 1024;
+const MESSAGE_BYTES = 8 * 1024 * 1024;
 
-/** Lines that are no messages, after which the program is taken for something else. */
+/** Lines in a row that are no messages, after which the program is taken for something else. */
 const STRAY_LINES = 1_000;
 
 /**
@@ -37,7 +41,7 @@ export class McpStdioTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: <T extends JSONRPCMessage>(message: T) => void;
   /** Why the connection ended by itself. */
-  fault: ProbeFailure | undefined;
+  fault: ConnectionFailure | undefined;
   readonly #program: McpProgram;
   readonly #signal: AbortSignal;
   readonly #received = new ReadBuffer({ maxBufferSize: MESSAGE_BYTES });
@@ -55,7 +59,7 @@ export class McpStdioTransport implements Transport {
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.#program;
     const folder = await stat(cwd).catch(() => undefined);
-    if (folder?.isDirectory() !== true) throw new ProbeFailure('cwd: is not a folder');
+    if (folder?.isDirectory() !== true) throw new ConnectionFailure('cwd: is not a folder');
     this.#signal.throwIfAborted();
     const child = spawn(command, args, {
       cwd,
@@ -68,10 +72,18 @@ export class McpStdioTransport implements Transport {
     this.#child = child;
     const kill = (): void => killGroup(child, 'SIGKILL');
     this.#signal.addEventListener('abort', kill, { once: true });
+    // One listener for each program is meant, and no leak.
+    process.setMaxListeners(process.getMaxListeners() + 1);
     process.once('exit', kill);
+    let settled = false;
+    let forget: (() => void) | undefined;
     this.#ended = new Promise((resolve) => {
       const settle = (): void => {
+        if (settled) return;
+        settled = true;
+        forget?.();
         process.removeListener('exit', kill);
+        process.setMaxListeners(process.getMaxListeners() - 1);
         this.#signal.removeEventListener('abort', kill);
         resolve();
       };
@@ -92,8 +104,11 @@ export class McpStdioTransport implements Transport {
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stderr.on('data', (chunk: Buffer) => {
-      if (this.#complaint.length < COMPLAINT_LENGTH) this.#complaint += chunk.toString();
+      const text = chunk.toString();
+      this.#complaint = (this.#complaint + text).slice(-COMPLAINT_LENGTH);
+      this.#program.onStderr?.(text);
     });
+    if (child.pid !== undefined) forget = this.#program.onStarted?.(child.pid);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error: NodeJS.ErrnoException) => reject(tellSpawnError(error)));
@@ -101,7 +116,7 @@ export class McpStdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#child?.stdin.writable !== true) throw this.fault ?? new ProbeFailure('The program has ended');
+    if (this.#child?.stdin.writable !== true) throw this.fault ?? new ConnectionFailure('The program has ended');
     this.#child.stdin.write(serializeMessage(message));
   }
 
@@ -135,6 +150,7 @@ export class McpStdioTransport implements Transport {
       try {
         const message = this.#received.readMessage();
         if (message === null) return;
+        this.#strayLines = 0;
         this.onmessage?.(message);
       } catch (error) {
         this.#strayLines += 1;
@@ -146,7 +162,7 @@ export class McpStdioTransport implements Transport {
 
   #refuse(why: string): void {
     this.#received.clear();
-    this.fault ??= new ProbeFailure(why);
+    this.fault ??= new ConnectionFailure(why);
     if (this.#child === undefined) return;
     this.#child.stdout.removeAllListeners('data').destroy();
     killGroup(this.#child, 'SIGKILL');
@@ -156,7 +172,7 @@ export class McpStdioTransport implements Transport {
     if (this.#child === undefined) return;
     const lines = this.#complaint.split(/\r?\n/).filter((line) => line.trim() !== '');
     const said = lines.find((line) => /error/i.test(line) && !/^\s+at /.test(line)) ?? lines.at(-1);
-    this.fault ??= new ProbeFailure(`The program ${how}${said === undefined ? '' : `: ${said.trim()}`}`);
+    this.fault ??= new ConnectionFailure(`The program ${how}${said === undefined ? '' : `: ${said.trim()}`}`);
     this.onclose?.();
   }
 
@@ -182,8 +198,8 @@ function killGroup(child: ChildProcess, name: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-function tellSpawnError({ code }: NodeJS.ErrnoException): ProbeFailure {
-  if (code === 'ENOENT') return new ProbeFailure('command: there is no such program');
-  if (code === 'EACCES') return new ProbeFailure('command: the program may not be run');
-  return new ProbeFailure(`command: the program cannot be started (${code})`);
+function tellSpawnError({ code }: NodeJS.ErrnoException): ConnectionFailure {
+  if (code === 'ENOENT') return new ConnectionFailure('command: there is no such program');
+  if (code === 'EACCES') return new ConnectionFailure('command: the program may not be run');
+  return new ConnectionFailure(`command: the program cannot be started (${code})`);
 }

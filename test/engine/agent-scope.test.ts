@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { currentBuildScope } from '../../src/engine/build-scope.ts';
+import { currentAgentScope } from '../../src/engine/agent-scope.ts';
 import { createTestApp } from '../support/app.ts';
 import { runEvents, runInput, textOf } from '../support/runs.ts';
 
 test('an agent’s module, what it imports and its factory know what they are built into', async () => {
   const seen: Record<string, unknown> = {};
   vi.stubGlobal('look', (place: string) => {
-    seen[place] = currentBuildScope()?.prompts.get('greet')?.content;
+    seen[place] = currentAgentScope()?.prompts.get('greet')?.content;
   });
   onTestFinished(() => void vi.unstubAllGlobals());
   const { app } = await createTestApp({
@@ -44,5 +44,5 @@ export const word = 'done';`,
     'imported module': 'Hello',
     'imported module after an await': 'Hello',
   });
-  expect(currentBuildScope()).toBeUndefined();
+  expect(currentAgentScope()).toBeUndefined();
 });
