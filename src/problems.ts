@@ -48,6 +48,10 @@ export const PROBLEMS = {
   internal_error: { status: 500, message: 'Internal Server Error' },
   sessions_unsupported: { status: 501, message: 'This agent does not keep its sessions: it has no checkpointer.' },
   agent_not_ready: { status: 503, message: 'No agent is ready to answer.' },
+  memory_unreachable: {
+    status: 503,
+    message: "The agent's memory cannot be reached. Try again in a moment.",
+  },
   shutting_down: { status: 503, message: 'The server is shutting down.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 

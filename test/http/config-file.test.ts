@@ -282,13 +282,14 @@ test.each(['ADK', 'CREWAI', 'CUSTOM', 'NONSENSE', 'langgraph'])(
   },
 );
 
-test.each(['postgres', 'redis', '', 'SQLITE'])('the checkpointer kind %j is refused with what works', async (type) => {
+test.each(['mysql', 'redis', '', 'SQLITE'])('the checkpointer kind %j is refused with what works', async (type) => {
   const reason = await reasonFor(
     agentBlock(`${MINIMAL}, checkpointer: { type: "${type}", db_url: "postgres://app:${SECRET}@db/agents" }`),
   );
   expect(reason).toMatch(/line 3/);
   expect(reason).toMatch(/memory/);
   expect(reason).toMatch(/sqlite/);
+  expect(reason).toMatch(/postgres/);
 });
 
 test.each(['chat.db', 'mysql://x', `postgres://app:${SECRET}@db/x`, 'sqlite:/chat.db', ''])(

@@ -36,7 +36,8 @@ export const langGraph = defineFramework({
       const storeId = keepsOurs ? memory.id : keepsOwn ? `graph:${config.graph_definition}` : undefined;
       const packages = await ownPackages(module);
       const close = async (): Promise<void> => memory?.release();
-      return attempt(() => createLangGraphAgent(name, graph, packages, { storeId, close }), config.graph_definition);
+      const options = { storeId, memory: keepsOurs ? memory : undefined, close };
+      return attempt(() => createLangGraphAgent(name, graph, packages, options), config.graph_definition);
     } catch (error) {
       await memory?.release();
       throw error;
