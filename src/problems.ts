@@ -35,6 +35,10 @@ export const PROBLEMS = {
     status: 409,
     message: 'This thread has a run of this id already, which was asked something else. Give every run its own runId.',
   },
+  thread_busy: {
+    status: 409,
+    message: 'A run is under way on this thread. Cancel it, or wait for it to end.',
+  },
   body_too_large: { status: 413, message: 'Request body too large' },
   unsupported_media_type: { status: 415, message: 'Send the body as JSON with "Content-Type: application/json".' },
   validation_failed: { status: 422, message: 'The request is not valid.' },

@@ -18,12 +18,15 @@ import { createVault, readSecretKey } from './services/config/vault.ts';
 import { createIntrospection, type Introspection } from './services/introspection.ts';
 import { createObservers, type Observers } from './services/observers.ts';
 import { createOnboarding, type Onboarding } from './services/onboarding/onboarding.ts';
+import { createRetention } from './services/retention.ts';
 import { createRecall } from './services/runs/recall.ts';
 import { createRunHistory } from './services/runs/run-history.ts';
 import { createRunRecords, type RunRecords } from './services/runs/run-records.ts';
 import { createRuns, type Runs } from './services/runs/runs.ts';
+import { createThreadHolds } from './services/runs/thread-holds.ts';
 import { createThreads } from './services/runs/threads.ts';
 import { createSessions, type Sessions } from './services/sessions.ts';
+import { createStorage, type Storage } from './services/storage.ts';
 import { createWithEngine } from './services/with-engine.ts';
 import { sqlitePath } from './sqlite-driver.ts';
 import { createConfigStore } from './store/config-store.ts';
@@ -44,6 +47,7 @@ export interface Services {
   readonly runRecords: RunRecords;
   readonly sessions: Sessions;
   readonly introspection: Introspection;
+  readonly storage: Storage;
   readonly observers: Observers;
   /** Takes the agent out of service, lets its runs end, and closes the database. */
   close(): Promise<void>;
@@ -106,7 +110,17 @@ export async function createServices(options: ServiceOptions): Promise<Services>
   const runStore = createRunStore(database);
   const runHistory = await createRunHistory(runStore, env.SERVICE_RUN_HISTORY_DAYS, log);
   const recall = createRecall(withEngine, threadStore);
-  const runs = createRuns({ env, holder, threads, store: runStore, observers, log, notReady, recall });
+  const holds = createThreadHolds();
+  const retention = createRetention({
+    withEngine,
+    threads: threadStore,
+    holds,
+    keep: env.SERVICE_CHECKPOINT_KEEP,
+    ttlDays: env.SERVICE_THREAD_TTL_DAYS,
+    log,
+  });
+  const { ran } = retention;
+  const runs = createRuns({ env, holder, threads, store: runStore, observers, log, notReady, recall, holds, ran });
   return {
     env,
     log,
@@ -116,11 +130,13 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     observers,
     runs,
     runRecords: createRunRecords({ runs, store: runStore, threads: threadStore, recall }),
-    sessions: createSessions(withEngine, threadStore),
+    sessions: createSessions({ withEngine, store: threadStore, holds, runs }),
     introspection: createIntrospection(withEngine),
+    storage: createStorage({ env, database, withEngine, retention, log }),
     async close() {
       runHistory.close();
       const { ended } = runs.close();
+      await retention.close();
       await holder.close();
       await ended;
       await database.close();

@@ -37,7 +37,7 @@ const SessionsUnsupported = z
 const BODIES = {
   403: ErrorText.describe('Host or origin not allowed'),
   404: ErrorText.describe('Unknown, or not visible to the caller'),
-  409: ErrorText.describe('The run id is taken'),
+  409: ErrorText.describe('The run id is taken, or a run is under way'),
   412: ErrorText.describe('Somebody else has changed the configuration in between'),
   413: ErrorText.describe('Body too large'),
   415: ErrorText.describe('Body is not JSON'),

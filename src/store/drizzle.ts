@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
  */
 const require = createRequire(import.meta.url);
 
-export const { and, desc, eq, inArray, isNotNull, isNull, lt, sql } =
+export const { and, desc, eq, gt, inArray, isNotNull, isNull, lt, sql } =
   require('drizzle-orm') as typeof import('drizzle-orm');
 export const { index, integer, primaryKey, sqliteTable, text, uniqueIndex } =
   require('drizzle-orm/sqlite-core') as typeof import('drizzle-orm/sqlite-core');

@@ -4,25 +4,9 @@ import { endOf, textsOf } from '../runs/support.ts';
 import { ECHO } from '../support/agents.ts';
 import { createTestApp, tempFolder } from '../support/app.ts';
 import { interruptsOf, stage } from '../support/client.ts';
-import { IMPORTS } from '../support/graphs.ts';
 import { LASTING, MEMORIES } from '../support/memories.ts';
 import { runEvents, runInput } from '../support/runs.ts';
-
-/** Asks inside a subgraph, says what it was told, and counts its turns in a key of its own. */
-const ASKS = `${IMPORTS}
-const State = Annotation.Root({ ...MessagesAnnotation.spec, turns: Annotation({ reducer: (a, b) => a + b, default: () => 0 }) });
-const inner = new StateGraph(MessagesAnnotation)
-  .addNode('think', () => ({ messages: [] }))
-  .addNode('ask', (state) => {
-    const said = state.messages.at(-1).content;
-    return { messages: [new AIMessage(said === 'ask' ? 'told ' + interrupt({ message: 'Which?' }) : 'heard ' + said)] };
-  })
-  .addEdge(START, 'think').addEdge('think', 'ask').addEdge('ask', END).compile();
-export const graph = new StateGraph(State)
-  .addNode('count', () => ({ turns: 1 }))
-  .addNode('inner', inner)
-  .addEdge(START, 'count').addEdge('count', 'inner').addEdge('inner', END);
-`;
+import { ASKS } from './agents.ts';
 
 const as = (user: string) => ({ 'x-service-user-id': user });
 

@@ -6,6 +6,13 @@ import { MemoryUnreachable } from './postgres-failure.ts';
 /** The part of a saver's configuration that names a thread. */
 type Config = Parameters<BaseCheckpointSaver['getTuple']>[0];
 
+/** The checkpointer with what goes with it. */
+export interface PostgresSaving extends Pick<OpenedMemory, 'checkpointer'> {
+  readonly watch: NonNullable<OpenedMemory['watch']>;
+  /** Resolves when no write of the thread is under way. */
+  settled(threadId: string): Promise<void>;
+}
+
 /** Who is told that a thread's writes fail. */
 interface Watcher {
   failed: boolean;
@@ -20,7 +27,7 @@ interface Watcher {
  * in between counts as a rejection nobody handles: for a thread that is watched the watcher is told instead, and all
  * further writes of its run are dropped, since a checkpoint is of no use without those before it.
  */
-export async function createPostgresSaver(pool: Pool): Promise<Pick<OpenedMemory, 'checkpointer'> & { watch: Watch }> {
+export async function createPostgresSaver(pool: Pool): Promise<PostgresSaving> {
   const { PostgresSaver } = await import('@langchain/langgraph-checkpoint-postgres');
   const writing = new Map<string, Set<Promise<unknown>>>();
   const watchers = new Map<string, Watcher>();
@@ -45,8 +52,7 @@ export async function createPostgresSaver(pool: Pool): Promise<Pick<OpenedMemory
     }
   };
 
-  const settled = async (config: Config): Promise<void> => {
-    const threadId = threadOf(config);
+  const settled = async (threadId: string): Promise<void> => {
     while (writing.has(threadId)) {
       await Promise.allSettled(writing.get(threadId) ?? []);
       // A write that waits for the one before it comes a little later.
@@ -63,11 +69,11 @@ export async function createPostgresSaver(pool: Pool): Promise<Pick<OpenedMemory
       return Math.floor(current ?? 0) + 1 + Math.random();
     }
     override async getTuple(...args: Parameters<BaseCheckpointSaver['getTuple']>) {
-      await settled(args[0]);
+      await settled(threadOf(args[0]));
       return super.getTuple(...args);
     }
     override async *list(...args: Parameters<BaseCheckpointSaver['list']>) {
-      await settled(args[0]);
+      await settled(threadOf(args[0]));
       yield* super.list(...args);
     }
     override put(...args: Parameters<InstanceType<typeof PostgresSaver>['put']>) {
@@ -82,6 +88,7 @@ export async function createPostgresSaver(pool: Pool): Promise<Pick<OpenedMemory
 
   return {
     checkpointer: new PatientSaver(pool),
+    settled,
     watch(threadId, tell) {
       const watcher = { failed: false, tell };
       watchers.set(threadId, watcher);
@@ -91,8 +98,6 @@ export async function createPostgresSaver(pool: Pool): Promise<Pick<OpenedMemory
     },
   };
 }
-
-type Watch = NonNullable<OpenedMemory['watch']>;
 
 function threadOf({ configurable }: Config): string {
   return String(configurable?.thread_id);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineMemory, type MemorySize, type MemoryUpkeep } from './define.ts';
 import { openPostgres, type PostgresPool, PostgresUrl, placeOf } from './postgres-pool.ts';
-import { createPostgresSaver } from './postgres-saver.ts';
+import { createPostgresSaver, type PostgresSaving } from './postgres-saver.ts';
 import { type CheckpointName, surplus } from './surplus.ts';
 
 /** Conversations in PostgreSQL; they outlive the process, and PostgreSQL may come and go under them. */
@@ -18,10 +18,12 @@ export const postgres = defineMemory({
         if ((error as { code?: string }).code !== '42501' || rows[0]?.name === null) throw error;
       }
     });
+    const { checkpointer, watch, settled } = await createPostgresSaver(opened.pool);
     return {
-      ...(await createPostgresSaver(opened.pool)),
+      checkpointer,
+      watch,
       id: `postgres:${placeOf(db_url)}`,
-      upkeep: upkeepOf(opened),
+      upkeep: upkeepOf(opened, settled),
       close: () => opened.close(),
     };
   },
@@ -41,7 +43,7 @@ const DELETE_STRAY_BLOBS = `
     SELECT 1 FROM live WHERE live.checkpoint_ns = b.checkpoint_ns AND live.key = b.channel AND live.value = b.version
   )`;
 
-function upkeepOf({ pool, transaction }: PostgresPool): MemoryUpkeep {
+function upkeepOf({ pool, transaction }: PostgresPool, settled: PostgresSaving['settled']): MemoryUpkeep {
   return {
     async size() {
       const { rows } = await pool.query<MemorySize>(
@@ -50,11 +52,14 @@ function upkeepOf({ pool, transaction }: PostgresPool): MemoryUpkeep {
       );
       return { threads: 0, checkpoints: 0, bytes: 0, ...rows[0], reusableBytes: null };
     },
-    deleteThread: (threadId) =>
-      transaction(async (client) => {
+    async deleteThread(threadId) {
+      await settled(threadId);
+      await transaction(async (client) => {
         for (const table of TABLES) await client.query(`DELETE FROM public.${table} WHERE thread_id = $1`, [threadId]);
-      }),
+      });
+    },
     async prune(threadId, keep, over) {
+      await settled(threadId);
       const { rows } = await pool.query<CheckpointName>(
         'SELECT checkpoint_ns AS ns, checkpoint_id AS id FROM public.checkpoints WHERE thread_id = $1',
         [threadId],

@@ -15,6 +15,7 @@ import { configurationRoutes } from './configuration.ts';
 import { onboardingRoutes } from './onboarding.ts';
 import { revisionRoutes } from './revisions.ts';
 import { singletonRoutes } from './singleton-routes.ts';
+import { storageRoutes } from './storage.ts';
 
 /** The admin surface: everything that configures the agent (admin contract). */
 export async function adminRoutes(app: FastifyInstance): Promise<void> {
@@ -32,6 +33,7 @@ export async function adminRoutes(app: FastifyInstance): Promise<void> {
   await app.register(onboardingRoutes);
   await app.register(revisionRoutes);
   await app.register(configurationRoutes);
+  await app.register(storageRoutes);
 }
 
 /** A provider's configuration carries the provider's name; older clients leave it out. */
