@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
+import { createStorePool } from './engine/stores/index.ts';
 import type { Env } from './env.ts';
 import { createTargets } from './outbound/targets.ts';
 import { type Checks, createChecks } from './services/config/checks.ts';
@@ -89,6 +90,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
   const ports = {
     root,
     memory: createMemoryPool(root),
+    stores: createStorePool(root),
     defaultCheckpointer: 'defaultCheckpointer' in options ? options.defaultCheckpointer : { type: 'memory' as const },
   };
   const source = options.source ?? fileSource(configPath, variables, true);

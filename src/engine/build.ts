@@ -5,6 +5,7 @@ import { createAgent } from './frameworks/index.ts';
 import { createInputGuardrails, type InputGuardrails } from './guardrails/index.ts';
 import { loadAgentModule } from './load-module.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
+import type { StorePool } from './stores/index.ts';
 
 /** A built agent with the configuration it was built from. */
 export interface Engine {
@@ -21,6 +22,8 @@ export interface EnginePorts {
   /** Folder that relative agent paths count from. */
   readonly root: string;
   readonly memory: MemoryPool;
+  /** Long-term stores. */
+  readonly stores: StorePool;
   /** Memory of an agent whose configuration names none. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
 }
@@ -34,6 +37,7 @@ export async function buildEngine(config: EngineConfig, ports: EnginePorts): Pro
   const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
   const agent = await createAgent(config.agent, {
     memory: ports.memory,
+    stores: ports.stores,
     defaultCheckpointer: ports.defaultCheckpointer,
     prompts: createPrompts(config.prompts),
     loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),

@@ -262,7 +262,7 @@ test.each([
   ['missing agent', 'prompts: []\n', /agent/],
   ['empty name', agentBlock('name: "", graph_definition: agent.ts'), /name/],
   ['no definition', agentBlock('name: desk'), /graph_definition/],
-  ['a store', agentBlock(`${MINIMAL}, store: { type: memory }`), /stores are not supported/],
+  ['an unknown store', agentBlock(`${MINIMAL}, store: { type: redis }`), /store/],
   ['a port out of range', `server: { api: { port: 70000 } }\n${agentBlock(MINIMAL)}`, /port/],
 ])('a configuration with a fault: %s', async (_name, text, expected) => {
   expect(await reasonFor(text)).toMatch(expected);

@@ -26,6 +26,7 @@ export function startConversation(overrides: Partial<AgentContext> = {}, env: Re
     tools: [],
     prompts: createPrompts([]),
     checkpointer: undefined,
+    store: undefined,
     ...overrides,
   }).compile({ checkpointer: new MemorySaver() });
   const config = { configurable: { thread_id: randomUUID() } };

@@ -3,12 +3,14 @@ import type { Agent } from '../agent.ts';
 import type { Prompts } from '../agent-context.ts';
 import type { AgentModule } from '../load-module.ts';
 import type { CheckpointerConfig, MemoryPool } from '../memory/index.ts';
+import type { StorePool } from '../stores/index.ts';
 
 /** What a framework gets to build an agent with. */
 export interface FrameworkPorts {
   readonly memory: MemoryPool;
   /** Memory of an agent whose configuration names none; undefined where it then keeps nothing. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
+  readonly stores: StorePool;
   readonly prompts: Prompts;
   /** Loads `path:export`; see `load-module.ts`. */
   loadModule(definition: string, isAgent: (value: unknown) => boolean): Promise<AgentModule>;

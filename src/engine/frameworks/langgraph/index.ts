@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BuildProblem } from '../../build-problem.ts';
 import type { AgentModule } from '../../load-module.ts';
 import { CheckpointerConfig, type MemoryShare } from '../../memory/index.ts';
+import { StoreConfig, type StoreShare } from '../../stores/index.ts';
 import { defineFramework } from '../define.ts';
 import { type AgentPackages, createLangGraphAgent } from './agent.ts';
 import type { MessageClasses } from './messages.ts';
@@ -12,7 +13,7 @@ export const LangGraphConfig = z.object({
   name: z.string().min(1),
   graph_definition: z.string().min(1),
   checkpointer: CheckpointerConfig.nullable().default(null),
-  store: z.null('long-term stores are not supported yet').default(null),
+  store: StoreConfig.nullable().default(null),
   observability: z.null('is deprecated; use the top-level observability list').default(null),
   settings: z.record(z.string(), z.unknown()).default({}),
 });
@@ -24,22 +25,33 @@ export const langGraph = defineFramework({
   async create(config, ports) {
     const wanted = config.checkpointer ?? ports.defaultCheckpointer;
     const memory = wanted === undefined ? undefined : await ports.memory.acquire(wanted);
+    let store: StoreShare | undefined;
+    const close = async (): Promise<void> => {
+      await Promise.all([memory?.release(), store?.release()]);
+    };
     try {
+      store = config.store === null ? undefined : await ports.stores.acquire(config.store);
       const module = await ports.loadModule(config.graph_definition, isGraph);
       const { name, settings } = config;
-      const context = { name, settings, tools: [], prompts: ports.prompts, checkpointer: memory?.checkpointer };
+      const context = {
+        name,
+        settings,
+        tools: [],
+        prompts: ports.prompts,
+        checkpointer: memory?.checkpointer,
+        store: store?.store,
+      };
       const made =
         isGraph(module.value) || typeof module.value !== 'function' ? module.value : await module.call(context);
-      const graph = attempt(() => compile(made, memory, config), config.graph_definition);
+      const graph = attempt(() => compile(made, memory, store, config), config.graph_definition);
       const keepsOurs = memory !== undefined && (graph.checkpointer as unknown) === memory.checkpointer;
       const keepsOwn = !keepsOurs && typeof graph.checkpointer === 'object';
       const storeId = keepsOurs ? memory.id : keepsOwn ? `graph:${config.graph_definition}` : undefined;
       const packages = await ownPackages(module);
-      const close = async (): Promise<void> => memory?.release();
       const options = { storeId, memory: keepsOurs ? memory : undefined, close };
       return attempt(() => createLangGraphAgent(name, graph, packages, options), config.graph_definition);
     } catch (error) {
-      await memory?.release();
+      await close();
       throw error;
     }
   },
@@ -49,14 +61,19 @@ function isGraph(value: unknown): boolean {
   return isCompiledGraph(value) || isAgentWrapper(value) || isGraphBuilder(value);
 }
 
-/** The compiled graph with its checkpointer: the configured one, else the graph's own, else the default. */
+/** The compiled graph with its checkpointer (the configured one, else the graph's own, else the default) and store. */
 function compile(
   made: unknown,
   memory: MemoryShare | undefined,
+  store: StoreShare | undefined,
   config: z.infer<typeof LangGraphConfig>,
 ): CompiledGraph {
   if (isGraphBuilder(made) && !isCompiledGraph(made)) {
-    return made.compile({ ...(memory !== undefined && { checkpointer: memory.checkpointer }), name: config.name });
+    return made.compile({
+      ...(memory !== undefined && { checkpointer: memory.checkpointer }),
+      ...(store !== undefined && { store: store.store }),
+      name: config.name,
+    });
   }
   const graph = isAgentWrapper(made) ? made.graph : made;
   if (!isCompiledGraph(graph)) {
@@ -74,6 +91,7 @@ function compile(
   // Set, not recompiled: what the author compiled in (interrupts, store, name) stays. The module was evaluated for
   // this engine alone, so no other engine sees the change.
   if (memory !== undefined && (config.checkpointer !== null || !hasOwn)) graph.checkpointer = memory.checkpointer;
+  if (store !== undefined) graph.store = store.store;
   return graph;
 }
 
