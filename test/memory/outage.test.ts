@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { adminOf } from '../admin/support.ts';
 import { endOf, textsOf } from '../runs/support.ts';
@@ -110,6 +111,11 @@ describe.skipIf(found === undefined)('PostgreSQL', () => {
     ['a wrong password', (url: URL) => Object.assign(url, { password: 'wrong-secret' }), /user or the password/],
     ['no such database', (url: URL) => Object.assign(url, { pathname: '/nowhere' }), /does not exist/],
     ['a closed port', (url: URL) => Object.assign(url, { port: '1' }), /connection was refused/],
+    [
+      'no such certificate',
+      (url: URL) => Object.assign(url, { search: '?sslrootcert=/nowhere/ca.crt' }),
+      /A file that/,
+    ],
     ['TLS where there is none', (url: URL) => Object.assign(url, { search: '?sslmode=verify-full' }), /TLS/],
   ])('%s: the change is refused with the reason, and the check says the same', async (_name, change, reason) => {
     const db_url = change(new URL(await postgres.database())).href;
@@ -123,6 +129,33 @@ describe.skipIf(found === undefined)('PostgreSQL', () => {
     const told = JSON.stringify([refused.body, logs]);
     expect(told).not.toContain('wrong-secret');
     expect(told).not.toContain(PASSWORD);
+  });
+
+  test.skipIf(!existsSync('/usr/bin/openssl'))('speaks TLS as the URL asks', async () => {
+    const cluster = await postgres.cluster({ tls: true });
+    const admin = adminOf((await createTestApp({ files: { 'agent.ts': ECHO }, agent: 'agent.ts' })).app);
+    const change = async (parameters: string) => {
+      const memory = { type: 'postgres', db_url: `${cluster.url('postgres')}?${parameters}` };
+      const { status, body } = await admin.patch('/memory', { agentFramework: 'LANGGRAPH', memory });
+      return status === 200 ? 'works' : body.detail[0].msg;
+    };
+    const encrypted = async (): Promise<unknown> => {
+      const sessions = await query(
+        cluster.url('postgres'),
+        `SELECT DISTINCT s.ssl FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
+         WHERE a.application_name = 'agent-engine' AND a.pid <> pg_backend_pid()`,
+      );
+      return sessions.map(({ ssl }) => ssl);
+    };
+    // Nobody has signed its certificate.
+    expect(await change('sslmode=verify-full')).toMatch(/TLS could not be agreed on/);
+    expect(await change(`sslmode=verify-full&sslrootcert=${cluster.certificate}`)).toBe('works');
+    expect(await encrypted()).toEqual([true]);
+    expect((await admin.post('/memory/check-connection')).body.ok).toBe(true);
+    expect(await change('sslmode=no-verify')).toBe('works');
+    await expect.poll(encrypted, { timeout: 10_000 }).toEqual([true]);
+    expect(await change('sslmode=disable')).toBe('works');
+    await expect.poll(encrypted, { timeout: 10_000 }).toEqual([false]);
   });
 
   test('a server that never answers is given up in time, and the one before serves on', async () => {

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 
@@ -65,6 +74,22 @@ export function initCluster(bin: string, folder: string): void {
   const data = join(folder, 'data');
   const user = ['-U', 'tester', '-A', 'scram-sha-256', `--pwfile=${secret}`];
   run(join(bin, 'initdb'), ['-D', data, ...user, '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']);
+}
+
+/** Makes a cluster that is not started yet speak TLS, with a certificate of its own for 127.0.0.1. @returns its path. */
+export function addTls(folder: string): string {
+  const [key, cert] = [join(folder, 'server.key'), join(folder, 'server.crt')];
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
+  const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject];
+  execFileSync('openssl', made, { stdio: 'ignore' });
+  const { uid, gid } = statSync(join(folder, 'data'));
+  for (const path of [key, cert]) {
+    chownSync(path, uid, gid);
+    chmodSync(path, 0o600);
+  }
+  const settings = `ssl = on\nssl_key_file = '${key}'\nssl_cert_file = '${cert}'\n`;
+  appendFileSync(join(folder, 'data/postgresql.conf'), settings);
+  return cert;
 }
 
 /** Starts a cluster. @param port 0 for a free one. @returns the port. */

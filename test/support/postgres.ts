@@ -4,11 +4,21 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
 import { until } from './gates.ts';
-import { findPostgres, initCluster, installPostgres, PASSWORD, startCluster, stopCluster } from './postgres-cluster.ts';
+import {
+  addTls,
+  findPostgres,
+  initCluster,
+  installPostgres,
+  PASSWORD,
+  startCluster,
+  stopCluster,
+} from './postgres-cluster.ts';
 
 /** A real PostgreSQL on a loopback port. */
 export interface Cluster {
   readonly port: number;
+  /** Path of its certificate, where it speaks TLS. */
+  readonly certificate: string | undefined;
   /** URL of one of its databases, password included. */
   url(database: string): string;
   /** Stops it as a crash would. */
@@ -21,8 +31,8 @@ export interface Cluster {
 export interface Postgres {
   /** Makes an empty database that goes away with the test, and gives its URL. */
   database(): Promise<string>;
-  /** Makes a cluster that is this test's alone, to be stopped and started. */
-  cluster(): Promise<Cluster>;
+  /** Makes a cluster that is this test's alone, to be stopped and started; with `tls` it speaks that too. */
+  cluster(options?: { tls: boolean }): Promise<Cluster>;
 }
 
 /**
@@ -50,9 +60,10 @@ export async function usePostgres(): Promise<Postgres | undefined> {
       );
       return url(name);
     },
-    async cluster() {
+    async cluster({ tls } = { tls: false }) {
       const own = join(folder, `cluster-${randomUUID()}`);
       initCluster(bin, own);
+      const certificate = tls ? addTls(own) : undefined;
       const ownPort = await startCluster(bin, own);
       onTestFinished(() => {
         stopCluster(bin, own);
@@ -60,6 +71,7 @@ export async function usePostgres(): Promise<Postgres | undefined> {
       });
       return {
         port: ownPort,
+        certificate,
         url: (database) => urlOf(ownPort, database),
         stop: () => stopCluster(bin, own),
         start: async () => void (await startCluster(bin, own, ownPort)),

@@ -25,6 +25,7 @@ export function tellPostgres(error: unknown): string {
     return 'TLS could not be agreed on: see sslmode';
   }
   if (/SCRAM|SASL|password must be/i.test(message)) return 'PostgreSQL refused the user or the password';
+  if (code === 'ENOENT' || code === 'EACCES') return 'A file that db_url names, or its socket, cannot be read';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'The host name of PostgreSQL is not known';
   if (code === 'ECONNREFUSED') return 'PostgreSQL cannot be reached: the connection was refused';
   if (/timeout/i.test(message) || code === 'ETIMEDOUT') return 'PostgreSQL cannot be reached: it does not answer';
