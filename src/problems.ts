@@ -41,6 +41,10 @@ export const PROBLEMS = {
     status: 409,
     message: 'This thread has a run of this id already, which was asked something else. Give every run its own runId.',
   },
+  thread_busy: {
+    status: 409,
+    message: 'A run is under way on this thread. Cancel it, or wait for it to end.',
+  },
   body_too_large: { status: 413, message: 'Request body too large' },
   unsupported_media_type: { status: 415, message: 'Send the body as JSON with "Content-Type: application/json".' },
   validation_failed: { status: 422, message: 'The request is not valid.' },
@@ -55,6 +59,10 @@ export const PROBLEMS = {
   internal_error: { status: 500, message: 'Internal Server Error' },
   sessions_unsupported: { status: 501, message: 'This agent does not keep its sessions: it has no checkpointer.' },
   agent_not_ready: { status: 503, message: 'No agent is ready to answer.' },
+  memory_unreachable: {
+    status: 503,
+    message: "The agent's memory cannot be reached. Try again in a moment.",
+  },
   unsupported_mode: { status: 503, message: 'There is no password to log in with in this mode.' },
   shutting_down: { status: 503, message: 'The server is shutting down.' },
 } as const satisfies Record<string, { status: number; message: string }>;

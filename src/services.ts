@@ -4,6 +4,7 @@ import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
 import { createMcpPool } from './engine/mcp/pool.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
+import { createStorePool } from './engine/stores/index.ts';
 import type { Env } from './env.ts';
 import { createTargets, type Targets } from './outbound/targets.ts';
 import { type Access, createAccess } from './services/access/access.ts';
@@ -21,12 +22,15 @@ import { createIntrospection, type Introspection } from './services/introspectio
 import { createMcpStatus, type McpStatus } from './services/mcp-status.ts';
 import { createObservers, type Observers } from './services/observers.ts';
 import { createOnboarding, type Onboarding } from './services/onboarding/onboarding.ts';
+import { createRetention } from './services/retention.ts';
 import { createRecall } from './services/runs/recall.ts';
 import { createRunHistory } from './services/runs/run-history.ts';
 import { createRunRecords, type RunRecords } from './services/runs/run-records.ts';
 import { createRuns, type Runs } from './services/runs/runs.ts';
+import { createThreadHolds } from './services/runs/thread-holds.ts';
 import { createThreads } from './services/runs/threads.ts';
 import { createSessions, type Sessions } from './services/sessions.ts';
+import { createStorage, type Storage } from './services/storage.ts';
 import { createToolRefresh } from './services/tool-refresh.ts';
 import { createWithEngine } from './services/with-engine.ts';
 import { sqlitePath } from './sqlite-driver.ts';
@@ -52,6 +56,7 @@ export interface Services {
   readonly runRecords: RunRecords;
   readonly sessions: Sessions;
   readonly introspection: Introspection;
+  readonly storage: Storage;
   readonly observers: Observers;
   /** Takes the agent out of service, lets its runs end, and closes the database. */
   close(): Promise<void>;
@@ -98,6 +103,7 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     root,
     mcp: mcpPool,
     memory: createMemoryPool(root),
+    stores: createStorePool(root),
     defaultCheckpointer: 'defaultCheckpointer' in options ? options.defaultCheckpointer : { type: 'memory' as const },
   };
   const source = options.source ?? fileSource(configPath, variables, true);
@@ -138,7 +144,17 @@ export async function createServices(options: ServiceOptions): Promise<Services>
   const runStore = createRunStore(database);
   const runHistory = await createRunHistory(runStore, env.SERVICE_RUN_HISTORY_DAYS, log);
   const recall = createRecall(withEngine, threadStore);
-  const runs = createRuns({ env, holder, threads, store: runStore, observers, log, notReady, recall });
+  const holds = createThreadHolds();
+  const retention = createRetention({
+    withEngine,
+    threads: threadStore,
+    holds,
+    keep: env.SERVICE_CHECKPOINT_KEEP,
+    ttlDays: env.SERVICE_THREAD_TTL_DAYS,
+    log,
+  });
+  const { ran } = retention;
+  const runs = createRuns({ env, holder, threads, store: runStore, observers, log, notReady, recall, holds, ran });
   return {
     env,
     log,
@@ -149,12 +165,14 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     observers,
     runs,
     runRecords: createRunRecords({ runs, store: runStore, threads: threadStore, recall }),
-    sessions: createSessions(withEngine, threadStore),
+    sessions: createSessions({ withEngine, store: threadStore, holds, runs }),
     introspection: createIntrospection(withEngine),
+    storage: createStorage({ env, database, withEngine, retention, log }),
     async close() {
       toolRefresh.close();
       runHistory.close();
       const { ended } = runs.close();
+      await retention.close();
       await holder.close();
       await ended;
       await access.close();

@@ -27,6 +27,8 @@ export interface AgentContext extends Helpers {
   readonly prompts: Prompts;
   /** The engine's checkpointer, for a factory that compiles its graph itself; undefined when the agent keeps nothing. */
   readonly checkpointer: unknown;
+  /** The configured long-term store, a `BaseStore`; undefined when `agent.config.store` names none. */
+  readonly store: unknown;
 }
 
 /** Adds the helpers to what a factory receives. */

@@ -1,5 +1,6 @@
 import { type AgentGraph, AgentGraphFramework } from './drawing/agent-graph.ts';
 import type { Emit, Interrupt, Message, RunAgentInput, TokenUsage } from './events.ts';
+import type { MemorySize } from './memory/define.ts';
 
 /** The agent frameworks the contract names; the registry in `frameworks/index.ts` says which can run. */
 export const FRAMEWORKS = AgentGraphFramework.options;
@@ -111,6 +112,25 @@ export interface AgentHistory {
    * @returns the thread's open interrupts.
    */
   show(threadId: string, position: ThreadPosition, emit: Emit): Promise<Interrupt[]>;
+  /** Deletes all that is kept of a thread. Nothing may be going on there. */
+  forget(threadId: string): Promise<void>;
+  /** Keeps the conversations within bounds; undefined where the agent's own code keeps them. */
+  readonly upkeep: HistoryUpkeep | undefined;
+}
+
+/** What there is to do about conversations that grow. Every method may throw what the backend throws. */
+export interface HistoryUpkeep {
+  /** Kind of the backend, as the configuration names it. */
+  readonly kind: string;
+  size(): Promise<MemorySize>;
+  /**
+   * Deletes old steps of a thread, nothing of which shows in the conversation: only going back to them is no longer
+   * possible. A bounded piece of work. Nothing may be going on there.
+   *
+   * @param keep how many of the newest steps remain.
+   * @returns how many were deleted.
+   */
+  prune(threadId: string, position: ThreadPosition, keep: number): Promise<number>;
 }
 
 /** One hosted agent. Each framework implements this; nothing outside its folder knows more. */

@@ -6,6 +6,7 @@ import { loadAgentModule } from './load-module.ts';
 import type { McpPool, McpShare } from './mcp/pool.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
 import { createPrompts, type PromptLibrary } from './prompts/prompts.ts';
+import type { StorePool } from './stores/index.ts';
 
 /** A built agent with the configuration it was built from. */
 export interface Engine {
@@ -26,6 +27,8 @@ export interface EnginePorts {
   readonly root: string;
   readonly memory: MemoryPool;
   readonly mcp: McpPool;
+  /** Long-term stores. */
+  readonly stores: StorePool;
   /** Memory of an agent whose configuration names none. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
 }
@@ -43,6 +46,7 @@ export async function buildEngine(config: EngineConfig, ports: EnginePorts): Pro
     const agent = await createAgent(config.agent, {
       memory: ports.memory,
       mcp,
+      stores: ports.stores,
       defaultCheckpointer: ports.defaultCheckpointer,
       prompts,
       loadModule: (definition, isAgent, prepare) => loadAgentModule(definition, ports.root, isAgent, prepare),

@@ -38,7 +38,7 @@ const BODIES = {
   401: ErrorText.describe('Nobody has shown who they are, or what they showed is not good'),
   403: ErrorText.describe('Host or origin not allowed, or a key that lacks the scope'),
   404: ErrorText.describe('Unknown, or not visible to the caller'),
-  409: ErrorText.describe('The run id is taken'),
+  409: ErrorText.describe('The run id is taken, or a run is under way'),
   412: ErrorText.describe('Somebody else has changed the configuration in between'),
   413: ErrorText.describe('Body too large'),
   415: ErrorText.describe('Body is not JSON'),

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { AgentHistory } from '../engine/agent.ts';
 import { problem } from '../problems.ts';
 import type { ThreadStore } from '../store/thread-store.ts';
+import type { Runs } from './runs/runs.ts';
+import type { ThreadHolds } from './runs/thread-holds.ts';
 import { ownerKey } from './runs/threads.ts';
 import type { WithEngine } from './with-engine.ts';
 
@@ -70,10 +72,23 @@ export interface Sessions {
   list(userId: string | null): Promise<SessionSummary[]>;
   /** One of the caller's sessions. @throws Problem as `list`, and `not_found`. */
   get(id: string, userId: string | null): Promise<SessionDetail>;
+  /**
+   * Deletes one of the caller's sessions: what was said, its open questions, its runs. What the agent has put into its
+   * long-term store stays.
+   *
+   * @throws Problem as `get`, and `thread_busy` while a run is under way.
+   */
+  remove(id: string, userId: string | null): Promise<void>;
 }
 
 /** Makes the session service. */
-export function createSessions(withEngine: WithEngine, store: ThreadStore): Sessions {
+export function createSessions(options: {
+  withEngine: WithEngine;
+  store: ThreadStore;
+  holds: ThreadHolds;
+  runs: Pick<Runs, 'forget'>;
+}): Sessions {
+  const { withEngine, store, holds, runs } = options;
   const withHistory = <T>(read: (history: AgentHistory) => Promise<T>): Promise<T> =>
     withEngine(({ agent: { history, framework } }) => {
       const agentType = framework === 'ADK' ? 'ADK' : 'LangGraph';
@@ -98,6 +113,26 @@ export function createSessions(withEngine: WithEngine, store: ThreadStore): Sess
         const messages = row && row.storeId === history.storeId ? await history.messages(id, row) : [];
         if (row === undefined || messages.length === 0) throw problem('not_found');
         return { id, lastUpdateTime: row.updatedAt / 1000, userId: row.userId || null, threadId: id, messages };
+      }),
+    remove: (id, userId) =>
+      withHistory(async (history) => {
+        const own = async (): Promise<void> => {
+          const row = await store.find(id, ownerKey(userId));
+          if (row === undefined || row.storeId !== history.storeId) throw problem('not_found');
+        };
+        // Before anything else: who asks about somebody else's thread does not learn that it is busy.
+        await own();
+        const release = holds.hold(id);
+        if (release === undefined) throw problem('thread_busy');
+        try {
+          await own();
+          // The conversation first: should the server stop in between, it is still its owner's.
+          await history.forget(id);
+          await store.remove(id);
+          runs.forget(id);
+        } finally {
+          release();
+        }
       }),
   };
 }

@@ -48,6 +48,12 @@ export const limitSettings = {
   SERVICE_RUN_HISTORY_DAYS: wholeNumber(0, 36_500, 'days')
     .default(30)
     .describe('Days that the list of runs goes back; 0 keeps all.'),
+  SERVICE_CHECKPOINT_KEEP: wholeNumber(0, 1_000_000)
+    .default(100)
+    .describe('Checkpoints of a thread that are kept, the newest; going back further is not possible. 0 keeps all.'),
+  SERVICE_THREAD_TTL_DAYS: wholeNumber(0, 36_500, 'days')
+    .default(0)
+    .describe('Days without a run after which a thread is deleted, unless it waits for an answer; 0 for never.'),
   SERVICE_HEARTBEAT_SECONDS: wholeNumber(1, 3600, 'seconds')
     .default(15)
     .describe('Seconds of silence after which a stream sends a comment that keeps the connection open.'),

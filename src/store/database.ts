@@ -21,5 +21,7 @@ export interface Database {
    * @throws the driver's error; nothing is written then.
    */
   commit(writes: (db: Queries) => Write[]): Promise<void>;
+  /** Bytes it takes up, and those of them that will be used again before it grows. */
+  size(): Promise<{ bytes: number; reusableBytes: number }>;
   close(): Promise<void>;
 }

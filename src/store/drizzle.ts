@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
  */
 const require = createRequire(import.meta.url);
 
-export const { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, ne, or, sql } =
+export const { and, asc, desc, eq, gt, gte, inArray, isNotNull, isNull, lt, lte, ne, or, sql } =
   require('drizzle-orm') as typeof import('drizzle-orm');
 export const { index, integer, primaryKey, sqliteTable, text, uniqueIndex } =
   require('drizzle-orm/sqlite-core') as typeof import('drizzle-orm/sqlite-core');

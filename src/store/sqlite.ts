@@ -26,6 +26,11 @@ export async function openSqliteDatabase(path: string): Promise<Database> {
           { behavior: 'immediate' },
         );
       },
+      size: async () => {
+        const pages = (pragma: string): number => Number(client.pragma(pragma, { simple: true }));
+        const pageSize = pages('page_size');
+        return { bytes: pages('page_count') * pageSize, reusableBytes: pages('freelist_count') * pageSize };
+      },
       close: async () => void client.close(),
     };
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { and, desc, eq, isNotNull, sql } from './drizzle.ts';
+import { and, desc, eq, gt, isNotNull, sql } from './drizzle.ts';
 
 /** A row of the thread index. */
 export interface ThreadRow {
@@ -47,12 +47,18 @@ export interface ThreadStore {
   untitle(id: string): Promise<void>;
   /** The thread if it is the user's. */
   find(id: string, userId: string): Promise<ThreadRow | undefined>;
+  /** The thread, whosever it is. */
+  get(id: string): Promise<ThreadRow | undefined>;
+  /** Threads of every user in the order of their ids, from the one after `after` on. */
+  page(after: string, limit: number): Promise<ThreadRow[]>;
+  /** Forgets a thread and its runs. */
+  remove(id: string): Promise<void>;
   /** The user's threads that `storeId` holds and that have a user message, newest first. */
   list(userId: string, storeId: string, limit: number): Promise<ThreadRow[]>;
 }
 
 /** Makes the thread store of a database. */
-export function createThreadStore({ db, tables: { threads } }: Database): ThreadStore {
+export function createThreadStore({ db, tables: { threads, runs }, commit }: Database): ThreadStore {
   const { placeholder } = sql;
   // Prepared once: these run twice in every run of the agent, and building their SQL costs more than running it.
   const claim = db
@@ -102,6 +108,19 @@ export function createThreadStore({ db, tables: { threads } }: Database): Thread
         .from(threads)
         .where(and(eq(threads.id, id), eq(threads.userId, userId)));
       return rows[0];
+    },
+    async get(id) {
+      const rows = await db.select().from(threads).where(eq(threads.id, id));
+      return rows[0];
+    },
+    async page(after, limit) {
+      return await db.select().from(threads).where(gt(threads.id, after)).orderBy(threads.id).limit(limit);
+    },
+    async remove(id) {
+      await commit((writes) => [
+        writes.delete(runs).where(eq(runs.threadId, id)),
+        writes.delete(threads).where(eq(threads.id, id)),
+      ]);
     },
     async list(userId, storeId, limit) {
       return await db

@@ -13,12 +13,6 @@ const NOT_YET: [string, string, string, Json][] = [
   ['an enabled integration', 'POST', '/integrations', { ...slack('a'), enabled: true }],
   ['an enabled exporter', 'PATCH', '/observability', exporter(true)],
   ['an enabled exporter in a list', 'PATCH', '/observability', { observability: [exporter(true).observability] }],
-  [
-    'postgres memory',
-    'PATCH',
-    '/memory',
-    { agentFramework: 'LANGGRAPH', memory: { type: 'postgres', db_url: 'postgresql://h/d' } },
-  ],
   ['an output guardrail', 'POST', '/guardrails', { ...guardrail('a'), position: 'output' }],
   ...[
     { config_id: 'detect_pii', pii_entities: ['Email'] },

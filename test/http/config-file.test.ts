@@ -266,7 +266,7 @@ test.each([
   ['missing agent', 'prompts: []\n', /agent/],
   ['empty name', agentBlock('name: "", graph_definition: agent.ts'), /name/],
   ['no definition', agentBlock('name: desk'), /graph_definition/],
-  ['a store', agentBlock(`${MINIMAL}, store: { type: memory }`), /stores are not supported/],
+  ['an unknown store', agentBlock(`${MINIMAL}, store: { type: redis }`), /store/],
   ['a port out of range', `server: { api: { port: 70000 } }\n${agentBlock(MINIMAL)}`, /port/],
 ])('a configuration with a fault: %s', async (_name, text, expected) => {
   expect(await reasonFor(text)).toMatch(expected);
@@ -286,13 +286,14 @@ test.each(['ADK', 'CREWAI', 'CUSTOM', 'NONSENSE', 'langgraph'])(
   },
 );
 
-test.each(['postgres', 'redis', '', 'SQLITE'])('the checkpointer kind %j is refused with what works', async (type) => {
+test.each(['mysql', 'redis', '', 'SQLITE'])('the checkpointer kind %j is refused with what works', async (type) => {
   const reason = await reasonFor(
     agentBlock(`${MINIMAL}, checkpointer: { type: "${type}", db_url: "postgres://app:${SECRET}@db/agents" }`),
   );
   expect(reason).toMatch(/line 3/);
   expect(reason).toMatch(/memory/);
   expect(reason).toMatch(/sqlite/);
+  expect(reason).toMatch(/postgres/);
 });
 
 test.each(['chat.db', 'mysql://x', `postgres://app:${SECRET}@db/x`, 'sqlite:/chat.db', ''])(

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import type { CheckpointerConfig } from '../../src/engine/memory/index.ts';
 import { createTestApp } from '../support/app.ts';
 import { interruptsOf } from '../support/client.ts';
 import { createGate, until } from '../support/gates.ts';
 import { GRAPH_FILES } from '../support/graphs.ts';
+import { LASTING, MEMORIES } from '../support/memories.ts';
 import { parseEvents, runInput, type WireEvent } from '../support/runs.ts';
 import { openRun } from '../support/streams.ts';
 import { asksFirst, twoSteps } from './agents.ts';
@@ -10,15 +12,9 @@ import { cancelRun, endOf, heldAfter, streamText, textsOf, untilRun } from './su
 
 const ROLLBACK = { forwardedProps: { onBusy: 'rollback' } };
 
-/** Both kinds of memory; only a file outlives the server. */
-const MEMORY = [
-  ['memory', { type: 'memory' }],
-  ['sqlite', { type: 'sqlite', db_url: 'sqlite:///chat.db' }],
-] as const;
-
 async function server(
   agent: string,
-  checkpointer: (typeof MEMORY)[number][1] = { type: 'memory' },
+  checkpointer: CheckpointerConfig = { type: 'memory' },
   env: Record<string, string> = {},
 ) {
   const files = { ...GRAPH_FILES, 'agent.ts': agent };
@@ -28,9 +24,9 @@ async function server(
   return { ...made, base, post };
 }
 
-test.each(MEMORY)('the first run of a thread leaves nothing (%s)', async (_, checkpointer) => {
+test.each(MEMORIES)('the first run of a thread leaves nothing (%s)', async (_, memory) => {
   const gate = createGate();
-  const { base, post } = await server(twoSteps(gate.name), checkpointer);
+  const { base, post } = await server(twoSteps(gate.name), await memory());
   const first = post(runInput('first', { threadId: 'th' }));
   await until(() => gate.arrived === 1);
   const second = post(runInput('second', { threadId: 'th', ...ROLLBACK }));
@@ -40,14 +36,15 @@ test.each(MEMORY)('the first run of a thread leaves nothing (%s)', async (_, che
   expect(await textsOf(base, 'th')).toEqual(['second', 'begun: second', 'done: second']);
 });
 
-test.each(MEMORY)('a later run leaves the conversation as it was before it (%s)', async (_, checkpointer) => {
+test.each(MEMORIES)('a later run leaves the conversation as it was before it (%s)', async (_, memory) => {
   const gate = createGate();
-  const { app, base, post } = await server(twoSteps(), checkpointer);
+  const { app, base, post } = await server(twoSteps(), await memory());
   await post(runInput('first', { threadId: 'th' }));
   const before = ['first', 'begun: first', 'done: first'];
   const second = post(runInput(gate.name, { threadId: 'th' }));
   await until(() => gate.arrived === 1);
-  expect(await textsOf(base, 'th')).toEqual([...before, gate.name, `begun: ${gate.name}`]);
+  // What a step has written is stored while the next one runs.
+  await expect.poll(() => textsOf(base, 'th')).toEqual([...before, gate.name, `begun: ${gate.name}`]);
   const third = post(runInput('third', { threadId: 'th', ...ROLLBACK }));
   expect(endOf(await second)).toBe('cancelled');
   expect(endOf(await third)).toBe('success');
@@ -61,60 +58,66 @@ test.each(MEMORY)('a later run leaves the conversation as it was before it (%s)'
   expect(messages.map(({ content }) => content)).toEqual(last);
 });
 
-test('what was forgotten stays so when the run that took over never begins, and after a restart', async () => {
-  const [gate, other] = [createGate(), createGate()];
-  const sqlite = MEMORY[1][1];
-  const one = await server(twoSteps(), sqlite, { SERVICE_MAX_CONCURRENT_RUNS: '1' });
-  await one.post(runInput('first', { threadId: 'th' }));
-  const before = ['first', 'begun: first', 'done: first'];
-  const second = one.post(runInput(gate.name, { threadId: 'th' }));
-  await until(() => gate.arrived === 1);
-  // A run of another thread is next in line, so that the one that takes over has to wait.
-  const next = runInput(other.name);
-  const nextEvents = one.post(next);
-  await untilRun(one.base, next.runId, 'queued');
-  const third = runInput('third', { threadId: 'th', ...ROLLBACK });
-  const thirdEvents = one.post(third);
-  expect(endOf(await second)).toBe('cancelled');
-  await until(() => other.arrived === 1);
-  expect(await textsOf(one.base, 'th')).toEqual(before);
-  expect((await cancelRun(one.base, third.runId)).body).toMatchObject({ status: 'cancelled', startedAt: null });
-  expect(endOf(await thirdEvents)).toBe('cancelled');
-  other.open();
-  await nextEvents;
-  await one.app.close();
-  const two = await createTestApp({ root: one.root, agent: 'agent.ts', defaultCheckpointer: sqlite });
-  const base = await two.listen();
-  expect(await textsOf(base, 'th')).toEqual(before);
-  await (await openRun(base, runInput('fourth', { threadId: 'th' }))).all();
-  expect(await textsOf(base, 'th')).toEqual([...before, 'fourth', 'begun: fourth', 'done: fourth']);
-});
+test.each(LASTING)(
+  'what was forgotten stays so when the run that took over never begins, and after a restart (%s)',
+  async (_, memory) => {
+    const [gate, other] = [createGate(), createGate()];
+    const checkpointer = await memory();
+    const one = await server(twoSteps(), checkpointer, { SERVICE_MAX_CONCURRENT_RUNS: '1' });
+    await one.post(runInput('first', { threadId: 'th' }));
+    const before = ['first', 'begun: first', 'done: first'];
+    const second = one.post(runInput(gate.name, { threadId: 'th' }));
+    await until(() => gate.arrived === 1);
+    // A run of another thread is next in line, so that the one that takes over has to wait.
+    const next = runInput(other.name);
+    const nextEvents = one.post(next);
+    await untilRun(one.base, next.runId, 'queued');
+    const third = runInput('third', { threadId: 'th', ...ROLLBACK });
+    const thirdEvents = one.post(third);
+    expect(endOf(await second)).toBe('cancelled');
+    await until(() => other.arrived === 1);
+    expect(await textsOf(one.base, 'th')).toEqual(before);
+    expect((await cancelRun(one.base, third.runId)).body).toMatchObject({ status: 'cancelled', startedAt: null });
+    expect(endOf(await thirdEvents)).toBe('cancelled');
+    other.open();
+    await nextEvents;
+    await one.app.close();
+    const two = await createTestApp({ root: one.root, agent: 'agent.ts', defaultCheckpointer: checkpointer });
+    const base = await two.listen();
+    expect(await textsOf(base, 'th')).toEqual(before);
+    await (await openRun(base, runInput('fourth', { threadId: 'th' }))).all();
+    expect(await textsOf(base, 'th')).toEqual([...before, 'fourth', 'begun: fourth', 'done: fourth']);
+  },
+);
 
-test.each(MEMORY)('an answer that is rolled back leaves the question open, to be answered (%s)', async (_, memory) => {
-  const act = createGate();
-  const { app, base, post } = await server(asksFirst(act.name), memory);
-  const input = runInput('hi', { threadId: 'th' });
-  const [asked] = interruptsOf({ events: await post(input) });
-  const answer = (payload: string, runId: string) =>
-    runInput('', {
-      threadId: 'th',
-      runId,
-      messages: input.messages,
-      resume: [{ interruptId: asked?.id ?? '', status: 'resolved', payload }],
-    });
-  const first = post(answer('no', 'run-no'));
-  await until(() => act.arrived === 1);
-  // Nothing new to say: the agent asks again.
-  const again = post(runInput('', { threadId: 'th', messages: input.messages, ...ROLLBACK }));
-  expect(endOf(await first)).toBe('cancelled');
-  expect(interruptsOf({ events: await again })).toEqual([asked]);
-  expect(interruptsOf({ events: parseEvents(await streamText(app, '/agent/threads/th/events')) })).toEqual([asked]);
-  expect(await textsOf(base, 'th')).toEqual(['hi']);
-  act.open();
-  expect(endOf(await post(answer('yes', 'run-yes')))).toBe('success');
-  expect(await textsOf(base, 'th')).toEqual(['hi', 'answer: "yes"', 'booked']);
-  expect(act.arrived).toBe(2);
-});
+test.each(MEMORIES)(
+  'an answer that is rolled back leaves the question open, to be answered (%s)',
+  async (_, memory) => {
+    const act = createGate();
+    const { app, base, post } = await server(asksFirst(act.name), await memory());
+    const input = runInput('hi', { threadId: 'th' });
+    const [asked] = interruptsOf({ events: await post(input) });
+    const answer = (payload: string, runId: string) =>
+      runInput('', {
+        threadId: 'th',
+        runId,
+        messages: input.messages,
+        resume: [{ interruptId: asked?.id ?? '', status: 'resolved', payload }],
+      });
+    const first = post(answer('no', 'run-no'));
+    await until(() => act.arrived === 1);
+    // Nothing new to say: the agent asks again.
+    const again = post(runInput('', { threadId: 'th', messages: input.messages, ...ROLLBACK }));
+    expect(endOf(await first)).toBe('cancelled');
+    expect(interruptsOf({ events: await again })).toEqual([asked]);
+    expect(interruptsOf({ events: parseEvents(await streamText(app, '/agent/threads/th/events')) })).toEqual([asked]);
+    expect(await textsOf(base, 'th')).toEqual(['hi']);
+    act.open();
+    expect(endOf(await post(answer('yes', 'run-yes')))).toBe('success');
+    expect(await textsOf(base, 'th')).toEqual(['hi', 'answer: "yes"', 'booked']);
+    expect(act.arrived).toBe(2);
+  },
+);
 
 test.each(['reject', 'enqueue', 'interrupt', 'rollback'])(
   'the same approval sent twice acts once (%s)',

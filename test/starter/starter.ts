@@ -27,6 +27,7 @@ export function startConversation(overrides: Partial<AgentContext> = {}, env: Re
     tools: [],
     prompts: createPrompts([]),
     checkpointer: undefined,
+    store: undefined,
     ...overrides,
   });
   const compiled = graph(context).compile({ checkpointer: new MemorySaver() });

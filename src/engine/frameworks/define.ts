@@ -4,12 +4,14 @@ import type { AgentModule, ImportPackage } from '../load-module.ts';
 import type { McpShare } from '../mcp/pool.ts';
 import type { CheckpointerConfig, MemoryPool } from '../memory/index.ts';
 import type { PromptLibrary } from '../prompts/prompts.ts';
+import type { StorePool } from '../stores/index.ts';
 
 /** What a framework gets to build an agent with. */
 export interface FrameworkPorts {
   readonly memory: MemoryPool;
   /** Memory of an agent whose configuration names none; undefined where it then keeps nothing. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
+  readonly stores: StorePool;
   readonly prompts: PromptLibrary;
   /** The engine's tool servers. */
   readonly mcp: McpShare;

@@ -1,26 +1,35 @@
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { z } from 'zod';
 import { BuildProblem } from '../build-problem.ts';
-import type { OpenedMemory } from './define.ts';
+import type { MemoryUpkeep, OpenedMemory } from './define.ts';
 import { inProcess } from './in-process.ts';
+import { postgres } from './postgres.ts';
+import { createSharing } from './sharing.ts';
 import { sqlite } from './sqlite.ts';
 
-/** Every kind of memory a graph agent can have. A new one is a file and a line here. */
-const KINDS = { memory: inProcess, sqlite } as const;
+/** Every kind of memory a graph agent can have. A new one is a file and a line here and in the next two places. */
+const KINDS = { memory: inProcess, sqlite, postgres } as const;
 
 /** `checkpointer` of a graph agent's configuration. */
-export const CheckpointerConfig = z.discriminatedUnion('type', [KINDS.memory.config, KINDS.sqlite.config], {
-  error: (issue) =>
-    issue.code === 'invalid_union'
-      ? `must be ${Object.keys(KINDS).join(' or ')}: other kinds are not supported by this version`
-      : undefined,
-});
+export const CheckpointerConfig = z.discriminatedUnion(
+  'type',
+  [KINDS.memory.config, KINDS.sqlite.config, KINDS.postgres.config],
+  {
+    error: (issue) =>
+      issue.code === 'invalid_union'
+        ? `must be ${Object.keys(KINDS).join(' or ')}: other kinds are not supported by this version`
+        : undefined,
+  },
+);
 export type CheckpointerConfig = z.infer<typeof CheckpointerConfig>;
 
 /** A share in an open memory. */
 export interface MemoryShare {
   readonly checkpointer: BaseCheckpointSaver;
   readonly id: string;
+  readonly kind: CheckpointerConfig['type'];
+  readonly upkeep: MemoryUpkeep;
+  readonly watch: OpenedMemory['watch'];
   /** Gives the share back; the memory is closed with its last one. */
   release(): Promise<void>;
 }
@@ -38,34 +47,18 @@ export interface MemoryPool {
  * @param root folder relative paths count from.
  */
 export function createMemoryPool(root: string): MemoryPool {
-  const open = new Map<string, { memory: Promise<OpenedMemory>; shares: number }>();
+  const memories = createSharing<OpenedMemory>();
   return {
     async acquire(config) {
-      const key = JSON.stringify(config);
-      const entry = open.get(key) ?? { memory: openKind(config, root), shares: 0 };
-      open.set(key, entry);
-      entry.shares += 1;
-      let released = false;
-      const release = async (): Promise<void> => {
-        if (released) return;
-        released = true;
-        entry.shares -= 1;
-        if (entry.shares > 0) return;
-        open.delete(key);
-        await (await entry.memory).close();
-      };
-      try {
-        const { checkpointer, id } = await entry.memory;
-        return { checkpointer, id, release };
-      } catch (error) {
-        open.delete(key);
-        throw new BuildProblem(
-          `The ${config.type} memory cannot be opened: check its db_url and the rights of its folder.`,
-          {
-            cause: error,
-          },
-        );
-      }
+      const { value, release } = await memories
+        .acquire(JSON.stringify(config), () => openKind(config, root))
+        .catch((cause: unknown) => {
+          if (cause instanceof BuildProblem) throw cause;
+          const advice = 'check its db_url and the rights of its folder';
+          throw new BuildProblem(`The ${config.type} memory cannot be opened: ${advice}.`, { cause });
+        });
+      const { checkpointer, id, upkeep, watch } = value;
+      return { checkpointer, id, kind: config.type, upkeep, watch, release };
     },
   };
 }
@@ -76,5 +69,7 @@ function openKind(config: CheckpointerConfig, root: string): Promise<OpenedMemor
       return KINDS.memory.open(config, root);
     case 'sqlite':
       return KINDS.sqlite.open(config, root);
+    case 'postgres':
+      return KINDS.postgres.open(config, root);
   }
 }

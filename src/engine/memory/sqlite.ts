@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import { z } from 'zod';
 import { openSqlite, sqlitePath } from '../../sqlite-driver.ts';
 import { defineMemory } from './define.ts';
+import { sqliteUpkeep } from './sqlite-upkeep.ts';
 
 /** Most statements kept; the saver has a handful, but one of its queries varies with what is asked. */
 const STATEMENTS = 64;
@@ -21,16 +22,30 @@ function keepStatements(db: Database.Database): void {
   }) as typeof db.prepare;
 }
 
+/** The published saver, whose tables can be made before the first run. */
+class ReadySaver extends SqliteSaver {
+  constructor(db: Database.Database) {
+    super(db);
+    this.setup();
+  }
+}
+
+/** URL of an SQLite file. */
+export const SqliteUrl = z.string().startsWith('sqlite:///', 'must start with sqlite:///');
+
 /** Conversations in an SQLite file; they outlive the process. */
 export const sqlite = defineMemory({
-  config: z.object({
-    type: z.literal('sqlite'),
-    db_url: z.string().startsWith('sqlite:///', 'must start with sqlite:///'),
-  }),
+  config: z.object({ type: z.literal('sqlite'), db_url: SqliteUrl }),
   async open({ db_url }, root) {
     const path = sqlitePath(db_url, root);
     const db = await openSqlite(path);
-    keepStatements(db);
-    return { checkpointer: new SqliteSaver(db), id: `sqlite:${path}`, close: () => void db.close() };
+    try {
+      keepStatements(db);
+      const checkpointer = new ReadySaver(db);
+      return { checkpointer, id: `sqlite:${path}`, upkeep: sqliteUpkeep(db), close: () => void db.close() };
+    } catch (error) {
+      db.close();
+      throw error;
+    }
   },
 });

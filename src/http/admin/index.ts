@@ -20,6 +20,7 @@ import { mcpStatusRoutes } from './mcp-status.ts';
 import { onboardingRoutes } from './onboarding.ts';
 import { revisionRoutes } from './revisions.ts';
 import { singletonRoutes } from './singleton-routes.ts';
+import { storageRoutes } from './storage.ts';
 
 /** The admin surface: everything that configures the agent (admin contract). */
 export async function adminRoutes(app: FastifyInstance): Promise<void> {
@@ -42,6 +43,7 @@ export async function adminRoutes(app: FastifyInstance): Promise<void> {
   await app.register(authRoutes);
   await app.register(apiKeyRoutes);
   await app.register(auditRoutes);
+  await app.register(storageRoutes);
 }
 
 /** A provider's configuration carries the provider's name; older clients leave it out. */

@@ -4,6 +4,10 @@ import { z } from 'zod';
 import { SessionDetail, SessionSummary } from '../../services/sessions.ts';
 import { answer, errorResponses, userHeader } from '../responses.ts';
 
+const SessionDeleted = z
+  .object({ deleted: z.literal(true) })
+  .meta({ id: 'SessionDeleted', examples: [{ deleted: true }] });
+
 /** The caller's past conversations (runtime contract, section 6). */
 export async function sessionRoutes(app: FastifyInstance): Promise<void> {
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -33,5 +37,24 @@ export async function sessionRoutes(app: FastifyInstance): Promise<void> {
       },
     },
     (request) => app.services.sessions.get(request.params.session_id, request.userId),
+  );
+  routes.delete(
+    '/agent/sessions/:session_id',
+    {
+      schema: {
+        tags: ['Runtime'],
+        summary: 'Delete one session',
+        description:
+          'Deletes what was said, the open questions and the list of runs, for good. 404 when it is unknown or belongs to ' +
+          "somebody else, 409 while a run is under way. The agent's long-term store is left alone.",
+        headers: userHeader,
+        params: z.object({ session_id: z.string() }),
+        response: { 200: answer(SessionDeleted, 'It is gone'), ...errorResponses(404, 409, 422, 501, 503) },
+      },
+    },
+    async (request) => {
+      await app.services.sessions.remove(request.params.session_id, request.userId);
+      return { deleted: true as const };
+    },
   );
 }

@@ -97,8 +97,9 @@ function mismatch(state: ConfigState, type: unknown): ConfigFault[] {
     return fault(['memory', 'type'], `${agentFramework} agents cannot have it: it must be ${family.join(', ')}`);
   }
   if (type === undefined) {
-    const built = agentFramework === 'LANGGRAPH' && payload.type !== 'postgres';
-    return built ? [] : fault(['memory', 'type'], `${payload.type} is not supported by this version`);
+    return agentFramework === 'LANGGRAPH'
+      ? []
+      : fault(['memory', 'type'], `${payload.type} is not supported by this version`);
   }
   return type === agentFramework ? [] : fault(['agentFramework'], `must be ${String(type)}, as the agent is`);
 }

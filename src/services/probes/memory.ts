@@ -1,6 +1,7 @@
 import { MemoryPayload } from '../resources/memory.ts';
 import type { ConnectionCheck } from './connection-check.ts';
 import { ProbeFailure } from './failure.ts';
+import { checkPostgres } from './postgres.ts';
 import { runProbe, type Variables } from './run-probe.ts';
 import { checkSqlite } from './sqlite.ts';
 
@@ -29,7 +30,8 @@ export function probeMemory(
           };
         default:
           if (/^postgres(?:ql)?:\/\//.test(memory.db_url)) {
-            throw new ProbeFailure('PostgreSQL is not supported by this version');
+            await checkPostgres(memory.db_url, signal);
+            return { backend: memory.type };
           }
           if (!memory.db_url.startsWith('sqlite:///')) throw new ProbeFailure('db_url: must start with sqlite:///');
           await checkSqlite(memory.db_url, root, signal);

@@ -21,7 +21,10 @@ export const agent = defineSingleton({
       server: z.object({ api: z.object({ port: z.int().min(0).max(65_535) }) }),
       agent: z.object({
         type: z.string(),
-        config: z.looseObject({ settings: z.record(z.string(), z.unknown()).meta({ secret: 'named' }).optional() }),
+        config: z.looseObject({
+          settings: z.record(z.string(), z.unknown()).meta({ secret: 'named' }).optional(),
+          store: z.looseObject({ db_url: z.string().optional().meta({ secret: 'url' }) }).nullish(),
+        }),
       }),
     }),
   }),

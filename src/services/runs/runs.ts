@@ -8,6 +8,7 @@ import type { Recall } from './recall.ts';
 import { digestOf } from './run-digest.ts';
 import { createRunExecution, type RunExecutionOptions } from './run-execution.ts';
 import { createShelf } from './shelf.ts';
+import type { ThreadHolds } from './thread-holds.ts';
 import { answerTheSame, policyOf } from './thread-policy.ts';
 import { ownerKey } from './threads.ts';
 import { userTexts } from './user-texts.ts';
@@ -28,6 +29,8 @@ export interface Runs {
   active(threadId: string): LiveRun | undefined;
   /** Shows `read` a run in memory. The run may be cancelled when the reader's connection is lost. */
   watch(run: LiveRun, read: () => Reading): Reading;
+  /** Forgets the finished runs of a thread that are still in memory. */
+  forget(threadId: string): void;
   /** Stops a run. @returns once it has ended. */
   cancel(run: LiveRun): Promise<void>;
   /** Refuses the runs that wait, and lets no more in. Those under way go on; `ended` resolves when all are over. */
@@ -41,15 +44,22 @@ export interface RunsOptions extends Omit<RunExecutionOptions, 'timeoutSeconds'>
   notReady: () => string;
   /** Shows a run that is no longer in memory. */
   recall: Recall;
+  holds: ThreadHolds;
+  /** Hears of each run that the agent was asked for, once its end is stored. */
+  ran: (threadId: string) => void;
 }
 
 /** Makes the run service. */
 export function createRuns(options: RunsOptions): Runs {
-  const { env, holder, threads, store, recall } = options;
+  const { env, holder, threads, store, recall, holds } = options;
   const execution = createRunExecution({ ...options, timeoutSeconds: env.SERVICE_RUN_TIMEOUT_SECONDS });
   const runs = new Map<string, LiveRun>();
   const open = new Set<LiveRun>();
-  const forget = (run: LiveRun): void => void runs.delete(keyOf(run.threadId, run.runId));
+  const forget = (run: LiveRun): void => {
+    const key = keyOf(run.threadId, run.runId);
+    // A thread that was deleted may have had a run of that id before.
+    if (runs.get(key) === run) runs.delete(key);
+  };
   const shelf = createShelf<LiveRun>({
     maxBytes: env.SERVICE_RUN_LOGS_TOTAL_BYTES,
     keepMs: env.SERVICE_RUN_RETENTION_SECONDS * 1000,
@@ -62,12 +72,16 @@ export function createRuns(options: RunsOptions): Runs {
     begin: (run) => void execute(run),
   });
   let closing = false;
+  const gone = (run: LiveRun): void => {
+    if (open.delete(run)) holds.leave(run.threadId);
+  };
 
   const execute = async (run: LiveRun): Promise<void> => {
     run.begun = true;
     const startedAt = performance.now();
     const result = await execution.run(run);
-    open.delete(run);
+    gone(run);
+    options.ran(run.threadId);
     run.settle(result);
     admission.leave(run, run.threadId, performance.now() - startedAt);
     shelf.add(run, run.bytes);
@@ -76,7 +90,7 @@ export function createRuns(options: RunsOptions): Runs {
   const refuse = async (run: LiveRun, known: boolean): Promise<void> => {
     run.begun = true;
     const result = await execution.refuse(run, known);
-    open.delete(run);
+    gone(run);
     run.settle(result);
     if (known) shelf.add(run, run.bytes);
     else forget(run);
@@ -161,16 +175,18 @@ export function createRuns(options: RunsOptions): Runs {
       const run = new LiveRun(input, owner, env.SERVICE_RUN_LOG_MAX_BYTES);
       runs.set(key, run);
       open.add(run);
+      holds.enter(run.threadId);
       const giveUp = (): void => {
         forget(run);
         admission.release();
-        open.delete(run);
+        gone(run);
         run.settle({ status: 'failed' });
       };
       let free = false;
       try {
         const rejected = await current.engine.inputGuardrails?.reject(userTexts(input));
         if (rejected !== undefined) throw problem('guardrail_rejected', { message: rejected });
+        await holds.free(run.threadId);
         run.position = await threads.claim(input, userId, current.engine.agent);
         const now = Date.now();
         free = admission.isFree(run.threadId);
@@ -202,6 +218,9 @@ export function createRuns(options: RunsOptions): Runs {
       enter(run, policy);
       run.admitted.resolve(undefined);
       return reading;
+    },
+    forget(threadId) {
+      for (const run of runs.values()) if (run.threadId === threadId && run.over) forget(run);
     },
     async cancel(run) {
       stop(run, cancelled());

@@ -120,14 +120,6 @@ describe('an SQLite file', () => {
 });
 
 describe('others', () => {
-  test.each([
-    { type: 'postgres', db_url: 'postgresql://me:hunter22@db.invalid/chat' },
-    { type: 'postgres', db_url: 'postgres://db.invalid/chat' },
-    { type: 'database', db_url: 'postgresql://db.invalid/chat' },
-  ])('PostgreSQL is not supported: $type $db_url', async (payload) => {
-    expect(await probe(payload)).toEqual(failed('PostgreSQL is not supported by this version'));
-  });
-
   test('Vertex AI needs its settings', async () => {
     const vertex = { type: 'vertex_ai', project_id: ref('PROJECT'), location: 'eu', reasoning_engine_app_name: 'a' };
     expect(await probe(vertex, '/', { PROJECT: 'p-1' })).toEqual(

@@ -2,6 +2,8 @@ import { type Agent, type Capabilities, RunFailure, type RunOutcome } from '../.
 import { buildLangGraphIr } from '../../drawing/langgraph-graph.ts';
 import { isRecord } from '../../encode.ts';
 import type { Emit, RunAgentInput } from '../../events.ts';
+import type { MemoryShare } from '../../memory/index.ts';
+import { MemoryUnreachable } from '../../memory/postgres-failure.ts';
 import { noteAnswers } from './answers.ts';
 import { createHistory } from './history.ts';
 import { emitLegacyInterrupts, type RawInterrupt, toInterrupts } from './interrupts.ts';
@@ -24,16 +26,17 @@ export interface AgentPackages {
  * Hosts a compiled LangGraph graph.
  *
  * @param options.storeId names where the checkpoints are kept; undefined when the graph has no checkpointer.
+ * @param options.memory the server's memory, where the graph uses it.
  * @param options.close gives back what was opened for the graph.
  */
 export function createLangGraphAgent(
   name: string,
   graph: CompiledGraph,
   packages: AgentPackages,
-  options: { storeId: string | undefined; close: () => Promise<void> },
+  options: { storeId: string | undefined; memory: MemoryShare | undefined; close: () => Promise<void> },
 ): Agent {
   const schemas = readSchemas(graph);
-  const { storeId } = options;
+  const { storeId, memory } = options;
   const streamKeys = [
     ...new Set([...([] as string[]).concat(graph.outputChannels as string | string[]), ...extraKeys(graph)]),
   ];
@@ -46,7 +49,23 @@ export function createLangGraphAgent(
     history: keeps ? { canList: true, canGet: true } : null,
   };
 
-  const run: Agent['run'] = async (input, { userId, signal, thread: position, attach }, emit) => {
+  const run: Agent['run'] = async (input, { userId, signal: stop, thread: position, attach }, emit) => {
+    const lost = new AbortController();
+    const signal = memory?.watch === undefined ? stop : AbortSignal.any([stop, lost.signal]);
+    const unwatch = memory?.watch?.(input.threadId, (error) => lost.abort(error));
+    try {
+      const outcome = await runGraph(input, { userId, signal, thread: position, attach }, emit);
+      lost.signal.throwIfAborted();
+      return outcome;
+    } catch (error) {
+      // Whatever the graph made of it, this is why it stopped.
+      throw lost.signal.aborted ? lost.signal.reason : error;
+    } finally {
+      unwatch?.();
+    }
+  };
+
+  const runGraph: Agent['run'] = async (input, { userId, signal, thread: position, attach }, emit) => {
     const thread = { configurable: { thread_id: input.threadId } };
     const found = keeps ? await readThread(graph, input.threadId, position) : undefined;
     const state = found?.state;
@@ -99,7 +118,7 @@ export function createLangGraphAgent(
     framework: 'LANGGRAPH',
     name,
     capabilities,
-    history: storeId === undefined ? undefined : createHistory(graph, schemas, storeId),
+    history: storeId === undefined ? undefined : createHistory(graph, schemas, storeId, memory),
     run: (input, context, emit) => run(input, context, emit).catch(explain),
     async graph() {
       return buildLangGraphIr(name, await graph.getGraphAsync());
@@ -182,8 +201,14 @@ function outcome(
   };
 }
 
-/** Puts the errors of LangGraph that a client can act on into words; everything else stays as it is. */
+/** Puts errors that a client can act on into words; everything else stays as it is. */
 function explain(error: unknown): never {
+  const unreachable = unreachableIn(error);
+  if (unreachable !== undefined) {
+    throw new RunFailure('FRAMEWORK_ERROR', "The agent's memory cannot be reached. Try again in a moment.", {
+      cause: unreachable,
+    });
+  }
   const name = error instanceof Error ? error.name : '';
   if (name === 'GraphRecursionError') {
     throw new RunFailure('FRAMEWORK_ERROR', 'The agent took more steps than it is allowed and was stopped.', {
@@ -191,4 +216,14 @@ function explain(error: unknown): never {
     });
   }
   throw error;
+}
+
+/** The failure of the memory behind an error, which LangGraph or the agent may have wrapped. */
+function unreachableIn(error: unknown): MemoryUnreachable | undefined {
+  let inner: unknown = error;
+  for (let depth = 0; depth < 5 && inner instanceof Error; depth += 1) {
+    if (inner instanceof MemoryUnreachable) return inner;
+    inner = inner instanceof AggregateError ? inner.errors[0] : inner.cause;
+  }
+  return undefined;
 }

@@ -6,6 +6,7 @@ import { BuildProblem } from '../../build-problem.ts';
 import type { AgentModule, ImportPackage } from '../../load-module.ts';
 import { CheckpointerConfig, type MemoryShare } from '../../memory/index.ts';
 import type { PromptTemplates } from '../../prompts/prompt.ts';
+import { StoreConfig, type StoreShare } from '../../stores/index.ts';
 import { defineFramework } from '../define.ts';
 import { type AgentPackages, createLangGraphAgent } from './agent.ts';
 import { createMcpTools, type GraphPort } from './mcp-tools.ts';
@@ -18,7 +19,7 @@ export const LangGraphConfig = z.object({
   name: z.string().min(1),
   graph_definition: z.string().min(1),
   checkpointer: CheckpointerConfig.nullable().default(null),
-  store: z.null('long-term stores are not supported yet').default(null),
+  store: StoreConfig.nullable().default(null),
   observability: z.null('is deprecated; use the top-level observability list').default(null),
   settings: z.record(z.string(), z.unknown()).default({}),
 });
@@ -30,13 +31,19 @@ export const langGraph = defineFramework({
   async create(config, ports) {
     const wanted = config.checkpointer ?? ports.defaultCheckpointer;
     const memory = wanted === undefined ? undefined : await ports.memory.acquire(wanted);
+    let store: StoreShare | undefined;
+    const close = async (): Promise<void> => {
+      await Promise.all([memory?.release(), store?.release()]);
+    };
     try {
+      store = config.store === null ? undefined : await ports.stores.acquire(config.store);
       const ownGraph: GraphPort = {};
       const tools = await createMcpTools(ports.mcp, ownGraph);
       const { prompts } = ports;
       const scope = { prompts, tools };
       const { name, settings } = config;
-      const own = { name, settings, tools: [...tools], prompts, checkpointer: memory?.checkpointer };
+      const kept = { checkpointer: memory?.checkpointer, store: store?.store };
+      const own = { name, settings, tools: [...tools], prompts, ...kept };
       const { module, made } = await withAgentScope(scope, async () => {
         const module = await ports.loadModule(config.graph_definition, isGraph, async (importPackage) => {
           if (prompts.size > 0) prompts.convertWith(await promptTemplates(importPackage));
@@ -44,17 +51,14 @@ export const langGraph = defineFramework({
         const isMade = isGraph(module.value) || typeof module.value !== 'function';
         return { module, made: isMade ? module.value : await module.call(createAgentContext(own)) };
       });
-      const graph = attempt(() => compile(made, memory, config), config.graph_definition);
+      const graph = attempt(() => compile(made, memory, store, config), config.graph_definition);
       const keepsOurs = memory !== undefined && (graph.checkpointer as unknown) === memory.checkpointer;
       const keepsOwn = !keepsOurs && typeof graph.checkpointer === 'object';
       const storeId = keepsOurs ? memory.id : keepsOwn ? `graph:${config.graph_definition}` : undefined;
       const packages = await ownPackages(module);
       ownGraph.interrupt = packages.interrupt;
-      const close = async (): Promise<void> => memory?.release();
-      const agent = attempt(
-        () => createLangGraphAgent(name, graph, packages, { storeId, close }),
-        config.graph_definition,
-      );
+      const options = { storeId, memory: keepsOurs ? memory : undefined, close };
+      const agent = attempt(() => createLangGraphAgent(name, graph, packages, options), config.graph_definition);
       const run: Agent['run'] = async (input, caller, emit) => {
         const outcome = await withAgentScope(scope, () => agent.run(input, caller, emit));
         if (outcome.interrupts.length === 0) ports.mcp.calls.forget(input.threadId);
@@ -62,7 +66,7 @@ export const langGraph = defineFramework({
       };
       return { ...agent, run };
     } catch (error) {
-      await memory?.release();
+      await close();
       throw error;
     }
   },
@@ -72,14 +76,19 @@ function isGraph(value: unknown): boolean {
   return isCompiledGraph(value) || isAgentWrapper(value) || isGraphBuilder(value);
 }
 
-/** The compiled graph with its checkpointer: the configured one, else the graph's own, else the default. */
+/** The compiled graph with its checkpointer (the configured one, else the graph's own, else the default) and store. */
 function compile(
   made: unknown,
   memory: MemoryShare | undefined,
+  store: StoreShare | undefined,
   config: z.infer<typeof LangGraphConfig>,
 ): CompiledGraph {
   if (isGraphBuilder(made) && !isCompiledGraph(made)) {
-    return made.compile({ ...(memory !== undefined && { checkpointer: memory.checkpointer }), name: config.name });
+    return made.compile({
+      ...(memory !== undefined && { checkpointer: memory.checkpointer }),
+      ...(store !== undefined && { store: store.store }),
+      name: config.name,
+    });
   }
   const graph = isAgentWrapper(made) ? made.graph : made;
   if (!isCompiledGraph(graph)) {
@@ -97,6 +106,7 @@ function compile(
   // Set, not recompiled: what the author compiled in (interrupts, store, name) stays. The module was evaluated for
   // this engine alone, so no other engine sees the change.
   if (memory !== undefined && (config.checkpointer !== null || !hasOwn)) graph.checkpointer = memory.checkpointer;
+  if (store !== undefined) graph.store = store.store;
   return graph;
 }
 

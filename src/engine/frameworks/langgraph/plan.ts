@@ -121,6 +121,12 @@ export async function planRun(
   }
   const forkFrom =
     news.forkBefore === undefined ? undefined : await checkpointBefore(graph, input.threadId, news.forkBefore);
+  if (news.forkBefore !== undefined && forkFrom === undefined) {
+    throw new RunFailure(
+      'VALIDATION_ERROR',
+      'This message is too far back to be changed: the steps before it are no longer kept.',
+    );
+  }
   const kept = upTo(stored, news.forkBefore);
   const messages = repairOrphans(kept, toMessages(news.fresh), classes);
   return {

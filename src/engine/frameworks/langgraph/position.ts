@@ -42,6 +42,11 @@ export async function rewind(graph: CompiledGraph, threadId: string, found: Thre
   return over === at ? null : JSON.stringify({ at, over });
 }
 
+/** The newest checkpoint of a thread that goes on before it, for as long as it is the newest. */
+export function rewoundOver({ head }: ThreadPosition): string | undefined {
+  return parseHead(head)?.over;
+}
+
 /** Id of the checkpoint a state was read from; undefined for a thread without any. */
 export function checkpointId(state: ThreadState): string | undefined {
   const id: unknown = state.config.configurable?.checkpoint_id;

@@ -13,7 +13,7 @@ export type CompiledGraph = CompiledStateGraph<any, any, any, any, any, any>;
 
 /** An uncompiled graph. */
 export interface GraphBuilder {
-  compile(options: { checkpointer?: unknown; name?: string }): CompiledGraph;
+  compile(options: { checkpointer?: unknown; store?: unknown; name?: string }): CompiledGraph;
 }
 
 /** Current state of a thread, as the graph reports it. */
