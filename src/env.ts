@@ -160,6 +160,9 @@ export const EnvSchema = z.object({
   SERVICE_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824, 'bytes')
     .default(10_485_760)
     .describe('Bytes that a request body may have.'),
+  SERVICE_TRACES_INPUT_VALUE_MAX_BYTES: wholeNumber(1_024, 16_777_216, 'bytes')
+    .default(65_536)
+    .describe('Bytes that an input, an output or another text on a span may have; longer ones are cut, and say so.'),
   SERVICE_LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],

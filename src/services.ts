@@ -3,8 +3,13 @@ import type { Logger } from 'pino';
 import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
+import { googleEnvironment } from './engine/observability/define.ts';
+import { createExporterPool, type ExporterPool } from './engine/observability/pool.ts';
+import { secretsIn } from './engine/tracing/scrub.ts';
+import type { SpanSink } from './engine/tracing/span.ts';
 import type { Env } from './env.ts';
-import { createTargets } from './outbound/targets.ts';
+import { createTargets, type Targets } from './outbound/targets.ts';
+import { packageVersion } from './package-info.ts';
 import { type Checks, createChecks } from './services/config/checks.ts';
 import { type Configuration, createConfiguration } from './services/config/configuration.ts';
 import { type Configurator, createConfigurator } from './services/config/configurator.ts';
@@ -63,6 +68,8 @@ export interface ServiceOptions {
   source?: ConfigSource;
   /** Memory of an agent whose configuration names none; by default the process's own. */
   defaultCheckpointer?: CheckpointerConfig | undefined;
+  /** Who hears of every span, besides the exporters of the configuration. */
+  sinks?: readonly SpanSink[];
 }
 
 /**
@@ -82,10 +89,24 @@ export async function createServices(options: ServiceOptions): Promise<Services>
       else log.error({ generation, err }, 'an agent could not be closed cleanly');
     },
   });
+  const targets = createTargets(
+    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
+  );
   const ports = {
     root,
     memory: createMemoryPool(root),
     defaultCheckpointer: 'defaultCheckpointer' in options ? options.defaultCheckpointer : { type: 'memory' as const },
+    tracing: {
+      exporters: createExporterPool({
+        targets,
+        serviceVersion: packageVersion,
+        google: googleEnvironment(variables),
+        log,
+      }),
+      sinks: options.sinks ?? [],
+      maxValueBytes: env.SERVICE_TRACES_INPUT_VALUE_MAX_BYTES,
+      secrets: secretsIn(variables),
+    },
   };
   const source = options.source ?? fileSource(configPath, variables, true);
   const sources = {
@@ -94,7 +115,9 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     configDir: dirname(configPath),
   };
   const admin =
-    options.engineOnly === true ? undefined : createAdmin({ env, log, root, variables, database, holder, ports });
+    options.engineOnly === true
+      ? undefined
+      : createAdmin({ env, log, root, variables, database, holder, ports, targets });
   const configurator =
     admin === undefined
       ? createConfigurator({ ...sources, ports, holder, log })
@@ -136,6 +159,8 @@ export interface Admin {
   readonly onboarding: Onboarding;
   readonly managed: Managed;
   readonly checks: Checks;
+  /** The exporters in use. */
+  readonly exporters: Pick<ExporterPool, 'status'>;
 }
 
 function createAdmin(options: {
@@ -146,22 +171,21 @@ function createAdmin(options: {
   database: Database;
   holder: EngineHolder;
   ports: EnginePorts;
+  targets: Targets;
 }): Admin {
-  const { env, log, root, variables, holder, ports } = options;
+  const { env, log, root, variables, holder, ports, targets } = options;
   const file = sqlitePath(env.DATABASE_URL, root);
   const keyFile = file === ':memory:' ? undefined : join(dirname(file), 'secret.key');
   const codec = createStateCodec(createVault(readSecretKey(env.SERVICE_SECRET_KEY, keyFile)));
   const store = createConfigStore(options.database);
   const reconfigure = createReconfigure({ store, codec, holder, ports, variables, log });
   const policy = { allowStdio: env.SERVICE_ALLOW_STDIO_MCP };
-  const targets = createTargets(
-    env.SERVICE_ALLOW_PRIVATE_TARGETS ?? (env.SERVICE_ADMIN_AUTH_MODE === 'none' ? ['loopback'] : []),
-  );
   return {
     reconfigure,
     revisions: createRevisions(store, codec, reconfigure),
     configuration: createConfiguration(reconfigure, variables, policy),
     managed: createManaged(reconfigure),
+    exporters: ports.tracing.exporters,
     checks: createChecks(reconfigure, { root, variables, policy, targets }),
     onboarding: createOnboarding(reconfigure, root, env.SERVICE_PORT ?? 8000),
   };

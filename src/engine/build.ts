@@ -5,6 +5,10 @@ import { createAgent } from './frameworks/index.ts';
 import { createInputGuardrails, type InputGuardrails } from './guardrails/index.ts';
 import { loadAgentModule } from './load-module.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
+import type { ExporterPool } from './observability/pool.ts';
+import { secretsIn } from './tracing/scrub.ts';
+import type { SpanSink } from './tracing/span.ts';
+import { createTracer, type Tracer, type TracingLimits } from './tracing/tracer.ts';
 
 /** A built agent with the configuration it was built from. */
 export interface Engine {
@@ -12,6 +16,8 @@ export interface Engine {
   readonly agent: Agent;
   /** Checks what users send; undefined when nothing is checked. */
   readonly inputGuardrails: InputGuardrails | undefined;
+  /** Records its runs; undefined when nobody listens. */
+  readonly tracer: Tracer | undefined;
   /** Gives back everything the engine holds. Called once, when no run uses it. */
   close(): Promise<void>;
 }
@@ -23,6 +29,14 @@ export interface EnginePorts {
   readonly memory: MemoryPool;
   /** Memory of an agent whose configuration names none. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
+  readonly tracing: TracingPorts;
+}
+
+/** What runs are traced with, and who listens. */
+export interface TracingPorts extends TracingLimits {
+  readonly exporters: ExporterPool;
+  /** Listeners of every engine, besides the exporters of its configuration. */
+  readonly sinks: readonly SpanSink[];
 }
 
 /**
@@ -32,11 +46,26 @@ export interface EnginePorts {
  */
 export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
   const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
-  const agent = await createAgent(config.agent, {
-    memory: ports.memory,
-    defaultCheckpointer: ports.defaultCheckpointer,
-    prompts: createPrompts(config.prompts),
-    loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
-  });
-  return { config, agent, inputGuardrails, close: () => agent.close() };
+  const { name } = config.agent.config;
+  const exporters = await ports.tracing.exporters.acquire(config.observability, name);
+  try {
+    const agent = await createAgent(config.agent, {
+      memory: ports.memory,
+      defaultCheckpointer: ports.defaultCheckpointer,
+      prompts: createPrompts(config.prompts),
+      loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
+    });
+    const tracer = createTracer(name, [...exporters.sinks, ...ports.tracing.sinks], {
+      maxValueBytes: ports.tracing.maxValueBytes,
+      secrets: [...ports.tracing.secrets, ...secretsIn(config)],
+    });
+    const close = async (): Promise<void> => {
+      const ended = await Promise.allSettled([agent.close(), exporters.release()]);
+      for (const result of ended) if (result.status === 'rejected') throw result.reason;
+    };
+    return { config, agent, inputGuardrails, tracer, close };
+  } catch (error) {
+    await exporters.release();
+    throw error;
+  }
 }

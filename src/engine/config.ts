@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { describeIssue, flattenIssue } from '../issues.ts';
 import { AgentConfig } from './frameworks/index.ts';
 import { GuardrailsConfig } from './guardrails/index.ts';
+import { ObservabilityConfig } from './observability/index.ts';
 
 /** A layer of the configuration this version knows by name but cannot run: it may be absent or empty, never ignored. */
 function notYet(what: string) {
@@ -40,7 +41,7 @@ export const EngineConfig = z.object({
   agent: AgentConfig,
   mcpServers: notYet('MCP servers'),
   guardrails: GuardrailsConfig.nullish(),
-  observability: notYet('Exporters'),
+  observability: ObservabilityConfig,
   sso: notYet('Sign-on rules'),
   integrations: notYet('Chat integrations'),
   prompts: z.array(PromptConfig).default([]),

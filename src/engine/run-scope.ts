@@ -1,11 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Emit, RunAgentInput } from './events.ts';
 
+/** A prompt that agent code asked for. */
+export interface PromptUse {
+  promptId: string;
+  version: number;
+}
+
 /** What agent code can ask about the run it is part of (see `src/agent.ts`). */
 export interface RunScope {
   readonly input: RunAgentInput;
   readonly userId: string | null;
   readonly emit: Emit;
+  /** The prompts this run has used, in order, for its trace. */
+  readonly promptsUsed: PromptUse[];
 }
 
 const storage = new AsyncLocalStorage<RunScope>();

@@ -86,7 +86,8 @@ export async function runAgent(
     const emit: Emit = (event) => {
       if (!stopped) guard.emit(event);
     };
-    const work = withRunScope({ input, userId: context.userId, emit }, () =>
+    const promptsUsed = context.trace?.promptsUsed ?? [];
+    const work = withRunScope({ input, userId: context.userId, emit, promptsUsed }, () =>
       agent.run(input, { ...context, signal }, emit),
     );
     const outcome = await untilAborted(work, signal, () => {

@@ -244,7 +244,7 @@ test.each([
   ],
   ['mcp_servers', 'mcp_servers: [ { name: files, transport: stdio, command: npx } ]', /MCP servers are not supported/],
   ['mcpServers', 'mcpServers: [ { name: files } ]', /MCP servers are not supported/],
-  ['observability', 'observability: [ { provider: LANGFUSE, enabled: true } ]', /not supported/],
+  ['observability', 'observability: [ { provider: DATADOG, enabled: true, config: {} } ]', /not supported/],
   ['sso', 'sso: { issuer: "https://id.example.org", client_id: x }', /not supported/],
   ['integrations', 'integrations: [ { provider: SLACK, enabled: true } ]', /not supported/],
 ])('%s is refused in a sentence with its line, never ignored', async (_name, layer, sentence) => {

@@ -33,7 +33,7 @@ export function startConversation(overrides: Partial<AgentContext> = {}, env: Re
   /** Does `work` as part of a run for which the UI offers `tools`. */
   function inRun<T>(tools: ClientTool[], work: () => T): T {
     const input = { threadId: config.configurable.thread_id, runId: randomUUID(), messages: [], tools, context: [] };
-    return withRunScope({ input, userId: null, emit: () => {} }, work);
+    return withRunScope({ input, userId: null, emit: () => {}, promptsUsed: [] }, work);
   }
 
   /** One whole run; gives the state after it. */

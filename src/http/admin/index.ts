@@ -12,6 +12,7 @@ import { agentRoutes } from './agent.ts';
 import { checkRoutes } from './checks.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { configurationRoutes } from './configuration.ts';
+import { exporterRoutes } from './exporters.ts';
 import { onboardingRoutes } from './onboarding.ts';
 import { revisionRoutes } from './revisions.ts';
 import { singletonRoutes } from './singleton-routes.ts';
@@ -29,6 +30,7 @@ export async function adminRoutes(app: FastifyInstance): Promise<void> {
   await app.register(collectionRoutes, { kind: prompts, policy, component: 'Prompt' });
   await app.register(collectionRoutes, { kind: integrations, policy, component: 'Integration' });
   await app.register(checkRoutes);
+  await app.register(exporterRoutes);
   await app.register(onboardingRoutes);
   await app.register(revisionRoutes);
   await app.register(configurationRoutes);

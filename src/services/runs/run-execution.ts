@@ -1,6 +1,7 @@
 import { type Agent, RunFailure, type ThreadPosition } from '../../engine/agent.ts';
 import type { EngineHolder } from '../../engine/holder.ts';
 import { type RunLog, type RunResult, runAgent } from '../../engine/run.ts';
+import type { RunTrace, TracedRun } from '../../engine/tracing/tracer.ts';
 import type { RunStore } from '../../store/run-store.ts';
 import type { Observers } from '../observers.ts';
 import type { LiveRun } from './live-run.ts';
@@ -37,7 +38,7 @@ const NOBODY: Pick<Agent, 'run'> = { run: () => Promise.reject(new Error('a refu
 export function createRunExecution(options: RunExecutionOptions): RunExecution {
   const { holder, threads, store, observers, log, timeoutSeconds } = options;
 
-  const ask = async (run: LiveRun, agent: Pick<Agent, 'run'>): Promise<RunResult> => {
+  const ask = async (run: LiveRun, agent: Pick<Agent, 'run'>, trace?: RunTrace): Promise<RunResult> => {
     const { input, position, controller } = run;
     const stop = (): void =>
       controller.abort(new RunFailure('EXECUTION_TIMEOUT', `The run was stopped after ${timeoutSeconds} seconds.`));
@@ -45,7 +46,7 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
     const result = await runAgent(
       agent,
       input,
-      { userId: run.userId || null, thread: position, controller, attach: (thread) => run.attach(thread) },
+      { userId: run.userId || null, thread: position, controller, attach: (thread) => run.attach(thread), trace },
       {
         observe: (event) => observers.notify(event, input),
         deliver: (event, json) => run.deliver(event, json),
@@ -53,6 +54,7 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
       },
     );
     clearTimeout(timer);
+    trace?.close(result);
     return result;
   };
 
@@ -91,7 +93,8 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
           controller.abort(new RunFailure('FRAMEWORK_ERROR', 'The run could not be started.', { cause }));
         });
       }
-      const result = await ask(run, agent ?? NOBODY);
+      const trace = lease?.engine.tracer?.begin({ ...tracedRun(run), generation: lease.generation });
+      const result = await ask(run, agent ?? NOBODY, trace);
       const { status, failure } = result;
       if (agent !== undefined) {
         await attempt(run, async () => {
@@ -111,6 +114,11 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
       return result;
     },
   };
+}
+
+/** A run as its trace tells of it. */
+export function tracedRun({ input, userId, upstream, checks, controller }: LiveRun): Omit<TracedRun, 'generation'> {
+  return { input, userId: userId || null, upstream, checks, signal: controller.signal };
 }
 
 function endOf({ runId: id, threadId }: LiveRun, { status, failure }: RunResult) {

@@ -3,6 +3,7 @@ import { buildLangGraphIr } from '../../drawing/langgraph-graph.ts';
 import { isRecord } from '../../encode.ts';
 import type { Emit, RunAgentInput } from '../../events.ts';
 import { noteAnswers } from './answers.ts';
+import { GraphSpans } from './graph-spans.ts';
 import { createHistory } from './history.ts';
 import { emitLegacyInterrupts, type RawInterrupt, toInterrupts } from './interrupts.ts';
 import type { MessageClasses } from './messages.ts';
@@ -11,6 +12,7 @@ import { readThread, rewind, type ThreadReading } from './position.ts';
 import { readSchemas } from './schemas.ts';
 import type { CompiledGraph } from './shapes.ts';
 import { StateView } from './state-view.ts';
+import { TracingTranslator } from './tracing-translator.ts';
 import { Translator } from './translator.ts';
 
 /** The parts of the agent's own copies of LangGraph and LangChain that the adapter has to build things with. */
@@ -45,7 +47,7 @@ export function createLangGraphAgent(
     history: keeps ? { canList: true, canGet: true } : null,
   };
 
-  const run: Agent['run'] = async (input, { userId, signal, thread: position, attach }, emit) => {
+  const run: Agent['run'] = async (input, { userId, signal, thread: position, attach, trace }, emit) => {
     const thread = { configurable: { thread_id: input.threadId } };
     const found = keeps ? await readThread(graph, input.threadId, position) : undefined;
     const state = found?.state;
@@ -68,7 +70,11 @@ export function createLangGraphAgent(
       view.emitFinal(emit);
       return { interrupts: plan.interrupts, pendingToolCallIds: [], usage: [] };
     }
-    const translator = new Translator(emit, isRecord(input.forwardedProps) && input.forwardedProps.includeRaw === true);
+    const includeRaw = isRecord(input.forwardedProps) && input.forwardedProps.includeRaw === true;
+    const translator =
+      trace === undefined
+        ? new Translator(emit, includeRaw)
+        : new TracingTranslator(emit, includeRaw, new GraphSpans(trace));
     translator.know(view.messages);
     if (plan.kind === 'start') for (const repair of plan.repairs) translator.tellRepair(repair);
     const takeBack = plan.kind === 'resume' && state !== undefined ? await noteAnswers(graph, state) : undefined;
