@@ -21,7 +21,9 @@ export interface TestApp {
 }
 
 /** What a test wants of its server. */
-export interface TestAppOptions extends AppOptions, Partial<Pick<ServiceOptions, 'source' | 'defaultCheckpointer'>> {
+export interface TestAppOptions
+  extends AppOptions,
+    Partial<Pick<ServiceOptions, 'source' | 'defaultCheckpointer' | 'sinks'>> {
   /** Settings, as the environment would hold them. */
   env?: Record<string, string>;
   /** Files to write into the folder first: path to text. */
@@ -65,6 +67,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     root,
     variables,
     ...(source !== undefined && { source }),
+    ...(options.sinks !== undefined && { sinks: options.sinks }),
     ...('defaultCheckpointer' in options && { defaultCheckpointer: options.defaultCheckpointer }),
   });
   const app = await buildApp(services, options);

@@ -43,7 +43,7 @@ export function createTextRecorder(maxBytes: number, scrubber: Scrubber): TextRe
       if (typeof value === 'string') return { text: text(value), mime: 'text/plain' };
       const writer = new JsonWriter(maxBytes + MARGIN, scrubber, view);
       writer.write(value, 0, undefined);
-      return { text: cut(scrubber.text(writer.text), maxBytes, writer.left <= 0), mime: 'application/json' };
+      return { text: cut(scrubber.text(writer.text, true), maxBytes, writer.left <= 0), mime: 'application/json' };
     },
   };
 }

@@ -12,15 +12,31 @@ const SECRET_NAME =
  * Secrets known by how they look, in plain texts and in JSON, where a line break before one is the letter n. `hint` is
  * looked for first: that costs next to nothing, the pattern does not.
  */
-const PATTERNS: readonly { hint: string; pattern: RegExp; mask: string }[] = [
+const PATTERNS: readonly { hint: string; inJson?: string; pattern: RegExp; mask: string }[] = [
+  {
+    // JSON within a text, as tools answer it. In JSON the names of its own members have been seen to already.
+    hint: '":',
+    inJson: '\\":',
+    pattern: new RegExp(
+      `(\\\\*"[\\w.-]{0,40}?(?:${SECRET_NAME.source})[\\w.-]{0,40}\\\\*"\\s*:\\s*\\\\*")[^"\\\\]+`,
+      'gi',
+    ),
+    mask: `$1${MASK}`,
+  },
+  {
+    // As shells and INI files have it.
+    hint: '=',
+    pattern: new RegExp(`((?:${SECRET_NAME.source})[\\w.-]{0,40} ?= ?\\\\*["']?)[^\\s&;"'\\\\#]{4,}`, 'gi'),
+    mask: `$1${MASK}`,
+  },
   { hint: '://', pattern: /([a-z][a-z0-9+.-]{0,30}:\/\/[^\s/@:"\\]*):[^\s/@"\\]+@/gi, mask: `$1:${MASK}@` },
   {
     hint: '=',
     pattern: /([?&;][^=&;\s"\\]{0,60}(?:key|token|secret|passw|passwd|signature|sig)[^=&;\s"\\]{0,60}=)[^&;\s"\\#]+/gi,
     mask: `$1${MASK}`,
   },
-  { hint: 'earer ', pattern: /(bearer) +[\w.~+/=-]{8,}/gi, mask: `$1 ${MASK}` },
-  { hint: 'asic ', pattern: /(basic) +[\w+/]{12,}={0,2}/gi, mask: `$1 ${MASK}` },
+  { hint: 'earer ', pattern: /(bearer) +(?:(?=\S*\d)[\w.~+/=-]{8,}|[\w.~+/=-]{20,})/gi, mask: `$1 ${MASK}` },
+  { hint: 'asic ', pattern: /(basic) +(?=\S*\d)[\w+/]{12,}={0,2}/gi, mask: `$1 ${MASK}` },
   { hint: 'sk-', pattern: /(?:\b|(?<=\\[nrt]))sk-[\w-]{12,}/g, mask: MASK },
   { hint: 'sk_', pattern: /[sr]k_(?:live|test)_\w{8,}/g, mask: MASK },
   { hint: 'lsv2_', pattern: /lsv2_\w{8,}/g, mask: MASK },
@@ -40,7 +56,7 @@ const PATTERNS: readonly { hint: string; pattern: RegExp; mask: string }[] = [
 /** Takes secrets out of what is recorded. */
 export interface Scrubber {
   /** The text without what looks like a secret, and without the secrets that are known. */
-  text(text: string): string;
+  text(text: string, isJson?: boolean): string;
   /** Whether what stands under a name is a secret. */
   isSecret(name: string): boolean;
   readonly mask: string;
@@ -55,10 +71,12 @@ export function createScrubber(known: Iterable<string>): Scrubber {
   const names = new Map<string, boolean>();
   return {
     mask: MASK,
-    text(text) {
+    text(text, isJson = false) {
       let clean = text;
       for (const secret of secrets) if (clean.includes(secret)) clean = clean.replaceAll(secret, MASK);
-      for (const { hint, pattern, mask } of PATTERNS) if (clean.includes(hint)) clean = clean.replace(pattern, mask);
+      for (const { hint, inJson = hint, pattern, mask } of PATTERNS) {
+        if (clean.includes(isJson ? inJson : hint)) clean = clean.replace(pattern, mask);
+      }
       return clean;
     },
     isSecret(name) {

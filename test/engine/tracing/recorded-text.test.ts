@@ -145,7 +145,10 @@ describe('secrets', () => {
     ['sk-proj-abcdefghijklmnop', '***'],
     ['two lines\nsk-proj-abcdefghijklmnop', 'two lines\n***'],
     ['my key is sk-ant-api03-abcdefghijkl, ok?', 'my key is ***, ok?'],
-    ['Authorization: Bearer abcdefghijklm', 'Authorization: Bearer ***'],
+    ['{"note":"hi","api_key":"abc-123","n":1}', '{"note":"hi","api_key":"***","n":1}'],
+    ['OPENAI_API_KEY=abcdefgh and password = "hunter22"', 'OPENAI_API_KEY=*** and password = "***"'],
+    ['{"output_tokens":120,"keyword":"train"}', '{"output_tokens":120,"keyword":"train"}'],
+    ['Authorization: Bearer abcdefghijk1', 'Authorization: Bearer ***'],
     ['Basic cGs6c2stMTIzNDU2', 'Basic ***'],
     ['postgresql://me:hunter22@db/chat', 'postgresql://me:***@db/chat'],
     ['https://x.example/?a=1&api_key=abc&b=2', 'https://x.example/?a=1&api_key=***&b=2'],
@@ -156,8 +159,8 @@ describe('secrets', () => {
     ['-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----', '***'],
     ['-----BEGIN RSA PRIVATE KEY-----\nMIIE', '***'],
     [
-      'a risk-averse basic approach; see https://x.example/a=b',
-      'a risk-averse basic approach; see https://x.example/a=b',
+      'a risk-averse basic understanding of bearer instruments; see https://x.example/a=b',
+      'a risk-averse basic understanding of bearer instruments; see https://x.example/a=b',
     ],
   ])('are known by their looks: %s', (text, clean) => {
     expect(recorder().text(text)).toBe(clean);
