@@ -41,10 +41,11 @@ test('LANGFUSE', async () => {
 
 test('PHOENIX', async () => {
   const config = { projectName: 'desk', apiKey: 'px-key-1' };
-  const { request, spans } = await whatGets((url) => ({
+  const { request, spans, server } = await whatGets((url) => ({
     provider: 'PHOENIX',
     config: { collectorEndpoint: `${url}/`, ...config },
   }));
+  expect((await server.admin.get('/observability')).body.observability.config.apiKey).toBe('***');
   expect(request.path).toBe('/v1/traces');
   expect(request.headers.authorization).toBe('Bearer px-key-1');
   for (const span of spans) expect(span.resource['openinference.project.name']).toBe('desk');
@@ -204,6 +205,30 @@ test('GCP_LOGGING, with a token of the machine’s own', async () => {
   });
   const failed = entries.filter(({ severity }) => severity === 'ERROR').map(({ jsonPayload }) => jsonPayload.kind);
   expect(failed.sort()).toEqual(['AGENT', 'CHAIN', 'LLM']);
+});
+
+test('a token that Google has taken back is asked for anew', async () => {
+  const receiver = await startReceiver();
+  giveTokens(receiver);
+  const env = { GOOGLE_APPLICATION_CREDENTIALS: serviceAccount(receiver).file };
+  const config = { gcpProjectId: 'p-1', flushInterval: 0, endpoint: receiver.url };
+  const server = await traced(AGENT, { provider: 'GCP_TRACE', config }, { env });
+  await runTraced(server, receiver);
+  let tokens = 1;
+  receiver.answer(({ path, headers }, response) => {
+    if (path === '/token') {
+      tokens += 1;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ access_token: `ya29.token-${tokens}`, expires_in: 3_600 }));
+      return 'handled';
+    }
+    if (headers.authorization !== `Bearer ${TOKEN}`) return undefined;
+    response.writeHead(401).end();
+    return 'handled';
+  });
+  await runTraced(server, receiver);
+  expect(tokens).toBe(2);
+  await expect.poll(() => statusOf(server.admin)).toMatchObject({ state: 'ok', exported: 6, failed: 0 });
 });
 
 test('without credentials of Google’s an exporter says so, and the runs go on', async () => {

@@ -12,6 +12,8 @@ export interface Destination {
   encode(spans: readonly SpanRecord[], signal: AbortSignal): Bytes | Promise<Bytes>;
   /** How long spans may wait for others to be sent with them, in milliseconds; 2,000 by default. */
   readonly flushMs?: number;
+  /** Forgets a token that the server has refused, so that the next request asks for a new one. */
+  renew?(): void;
   /** Whether a trace is one of those that are sent; all are by default. */
   samples?(traceId: string): boolean;
 }
@@ -78,13 +80,21 @@ export function defineExporter<const Name extends string, Shape extends z.ZodRaw
 export const text = (fallback = '') => z.string().max(2_000).default(fallback);
 
 /** A key or password, encrypted at rest and never shown. */
-export const secret = () => text().meta({ secret: true });
+export const key = () => z.string().max(2_000).meta({ secret: true });
 
-/** A member for an address; references to variables are checked once they are resolved. */
-export const address = (fallback = '') =>
-  text(fallback)
+/** The same, empty when not given. */
+export const secret = () => key().default('');
+
+/** An address; references to variables are checked once they are resolved. */
+export const webAddress = () =>
+  z
+    .string()
+    .max(2_000)
     .refine((value) => value === '' || value.includes('${') || isWebAddress(value), 'must be an http or https URL')
     .meta({ secret: 'url' });
+
+/** The same, with what it is when not given. */
+export const address = (fallback = '') => webAddress().default(fallback);
 
 function isWebAddress(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);

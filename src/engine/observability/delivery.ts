@@ -69,6 +69,8 @@ export function createDelivery(
   let lastExportAt: number | null = null;
   let batchSpans = BATCH_SPANS;
   let attempts = 0;
+  let inFlight = 0;
+  let renewed = false;
   let timer: NodeJS.Timeout | undefined;
   let at = 0;
   let work: Promise<void> | undefined;
@@ -86,6 +88,7 @@ export function createDelivery(
   /** Sends once. @returns how long to wait before the next try, or undefined when there is nothing to wait for. */
   const sendBatch = async (): Promise<number | undefined> => {
     const batch = queue.take(batchSpans, BATCH_BYTES);
+    inFlight = batch.length;
     try {
       const { body } = await postSpans(destination, batch, targets, stop.signal);
       const refused = Math.min(rejectedSpans(destination, body), batch.length);
@@ -93,6 +96,7 @@ export function createDelivery(
       failed += refused;
       lastExportAt = Date.now();
       attempts = 0;
+      renewed = false;
       if (refused > 0) noteError('The server took only some of the spans');
       becomes('ok');
       return undefined;
@@ -105,6 +109,13 @@ export function createDelivery(
         queue.putBack(batch);
         return undefined;
       }
+      if (fault.status === 401 && destination.renew !== undefined && !renewed) {
+        // Tokens can be taken back before their time.
+        renewed = true;
+        destination.renew();
+        queue.putBack(batch);
+        return undefined;
+      }
       if (!fault.retry) {
         failed += batch.length;
         attempts = 0;
@@ -112,6 +123,8 @@ export function createDelivery(
       }
       queue.putBack(batch);
       return waitAfter(fault);
+    } finally {
+      inFlight = 0;
     }
   };
 
@@ -166,7 +179,7 @@ export function createDelivery(
       exported,
       dropped: queue.dropped,
       failed,
-      queued: queue.length,
+      queued: queue.length + inFlight,
       lastError,
       lastErrorAt,
       lastExportAt,

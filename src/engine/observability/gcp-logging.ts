@@ -25,6 +25,7 @@ export const gcpLogging = defineExporter({
       url: withPath(endpoint || 'https://logging.googleapis.com', '/v2/entries:write'),
       contentType: 'application/json',
       headers: (signal) => auth.headers(signal),
+      renew: auth.renew,
       async encode(spans, signal) {
         const project = gcpProjectId || (await auth.project(signal));
         const labels = { project_id: project, ...(region !== '' && { location: region }) };

@@ -31,6 +31,7 @@ export const gcpTrace = defineExporter({
       url: withPath(endpoint || 'https://telemetry.googleapis.com', '/v1/traces'),
       contentType: 'application/x-protobuf',
       headers: (signal) => auth.headers(signal),
+      renew: auth.renew,
       async encode(spans, signal) {
         encode ??= await encoder(signal);
         return encode(spans);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { createFetch } from '../../outbound/fetch.ts';
-import { address, type GoogleEnvironment } from './define.ts';
+import { type GoogleEnvironment, webAddress } from './define.ts';
 import { DeliveryFault } from './delivery-fault.ts';
 
 /** How long before its end a token is no longer used. */
@@ -36,6 +36,8 @@ const Token = z.object({ access_token: z.string().min(1), expires_in: z.number()
 export interface GoogleAuth {
   /** Headers with a token that is good for a while. @throws DeliveryFault when there is none to be had. */
   headers(signal: AbortSignal): Promise<Record<string, string>>;
+  /** Forgets the token. */
+  renew(): void;
   /** The project the credentials are of. @throws DeliveryFault when nobody says. */
   project(signal: AbortSignal): Promise<string>;
 }
@@ -45,7 +47,7 @@ export interface GoogleAuth {
  * sent a token of the operator's, whom whoever writes the configuration need not be.
  */
 export const googleEndpoint = () =>
-  address()
+  webAddress()
     .refine((value) => value === '' || value.includes('${') || mayHaveToken(new URL(value)), {
       error: 'must be an address under googleapis.com, or on this machine',
       abort: true,
@@ -118,6 +120,9 @@ export function createGoogleAuth(scope: string, environment: GoogleEnvironment):
         headers['x-goog-user-project'] = credentials.quota_project_id;
       }
       return headers;
+    },
+    renew() {
+      held = undefined;
     },
     async project(signal) {
       if (credentialsFile === undefined) return (await metadata('project/project-id', signal)).text();

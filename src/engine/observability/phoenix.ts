@@ -1,4 +1,4 @@
-import { address, defineExporter, secret, text, withPath } from './define.ts';
+import { address, defineExporter, key, text, withPath } from './define.ts';
 import { createOtlpEncoder } from './otlp-encoder.ts';
 
 /** Arize Phoenix, which reads OpenInference's names as they are. */
@@ -8,7 +8,7 @@ export const phoenix = defineExporter({
     collectorEndpoint: address('https://collector.phoenix.com'),
     projectName: text(),
     // Phoenix with accounts asks for it; the contract knows no such member, so it is only there when given.
-    apiKey: secret().removeDefault().optional(),
+    apiKey: key().optional(),
   },
   async open({ collectorEndpoint, projectName, apiKey }, ports) {
     const headers: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
