@@ -4,9 +4,14 @@ import type { EnginePorts } from './engine/build.ts';
 import { createHolder, type EngineHolder } from './engine/holder.ts';
 import { createMcpPool } from './engine/mcp/pool.ts';
 import { type CheckpointerConfig, createMemoryPool } from './engine/memory/index.ts';
+import { googleEnvironment } from './engine/observability/define.ts';
+import { createExporterPool, type ExporterPool } from './engine/observability/pool.ts';
 import { createStorePool } from './engine/stores/index.ts';
+import { secretsIn } from './engine/tracing/scrub.ts';
+import type { SpanSink } from './engine/tracing/span.ts';
 import type { Env } from './env.ts';
 import { createTargets, type Targets } from './outbound/targets.ts';
+import { packageVersion } from './package-info.ts';
 import { type Access, createAccess } from './services/access/access.ts';
 import { type Checks, createChecks } from './services/config/checks.ts';
 import { type Configuration, createConfiguration } from './services/config/configuration.ts';
@@ -76,6 +81,8 @@ export interface ServiceOptions {
   source?: ConfigSource;
   /** Memory of an agent whose configuration names none; by default the process's own. */
   defaultCheckpointer?: CheckpointerConfig | undefined;
+  /** Who hears of every span, besides the exporters of the configuration. */
+  sinks?: readonly SpanSink[];
 }
 
 /**
@@ -105,6 +112,17 @@ export async function createServices(options: ServiceOptions): Promise<Services>
     memory: createMemoryPool(root),
     stores: createStorePool(root),
     defaultCheckpointer: 'defaultCheckpointer' in options ? options.defaultCheckpointer : { type: 'memory' as const },
+    tracing: {
+      exporters: createExporterPool({
+        targets,
+        serviceVersion: packageVersion,
+        google: googleEnvironment(variables),
+        log,
+      }),
+      sinks: options.sinks ?? [],
+      maxValueBytes: env.SERVICE_TRACES_INPUT_VALUE_MAX_BYTES,
+      secrets: secretsIn(variables),
+    },
   };
   const source = options.source ?? fileSource(configPath, variables, true);
   const sources = {
@@ -191,6 +209,8 @@ export interface Admin {
   readonly managed: Managed;
   readonly mcp: McpStatus;
   readonly checks: Checks;
+  /** The exporters in use. */
+  readonly exporters: Pick<ExporterPool, 'status'>;
 }
 
 function createAdmin(options: {
@@ -217,6 +237,7 @@ function createAdmin(options: {
     configuration: createConfiguration(reconfigure, variables, policy),
     managed: createManaged(reconfigure),
     mcp: createMcpStatus(holder),
+    exporters: ports.tracing.exporters,
     checks: createChecks(reconfigure, { root, variables, policy, targets }),
     onboarding: createOnboarding(reconfigure, root, env.SERVICE_PORT ?? 8000),
   };

@@ -1,6 +1,7 @@
 import { type AgentGraph, AgentGraphFramework } from './drawing/agent-graph.ts';
 import type { Emit, Interrupt, Message, RunAgentInput, TokenUsage } from './events.ts';
 import type { MemorySize } from './memory/define.ts';
+import type { RunTrace } from './tracing/tracer.ts';
 
 /** The agent frameworks the contract names; the registry in `frameworks/index.ts` says which can run. */
 export const FRAMEWORKS = AgentGraphFramework.options;
@@ -17,6 +18,8 @@ export interface RunContext {
   readonly thread: ThreadPosition;
   /** Gives the server a hold on the thread while the run goes on. To be called once the thread has been read. */
   attach(thread: LiveThread): void;
+  /** Where the run is recorded; undefined when nobody listens. */
+  readonly trace?: RunTrace | undefined;
 }
 
 /** What the server remembers of a thread for the agent. */

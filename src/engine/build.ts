@@ -5,8 +5,12 @@ import { createInputGuardrails, type InputGuardrails } from './guardrails/index.
 import { loadAgentModule } from './load-module.ts';
 import type { McpPool, McpShare } from './mcp/pool.ts';
 import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
+import type { ExporterPool, ExporterShare } from './observability/pool.ts';
 import { createPrompts, type PromptLibrary } from './prompts/prompts.ts';
 import type { StorePool } from './stores/index.ts';
+import { secretsIn } from './tracing/scrub.ts';
+import type { SpanSink } from './tracing/span.ts';
+import { createTracer, type Tracer, type TracingLimits } from './tracing/tracer.ts';
 
 /** A built agent with the configuration it was built from. */
 export interface Engine {
@@ -17,6 +21,8 @@ export interface Engine {
   readonly inputGuardrails: InputGuardrails | undefined;
   /** The tool servers it is connected to. */
   readonly mcp: Pick<McpShare, 'stale' | 'status'>;
+  /** Records its runs; undefined when nobody listens. */
+  readonly tracer: Tracer | undefined;
   /** Gives back everything the engine holds. Called once, when no run uses it. */
   close(): Promise<void>;
 }
@@ -31,6 +37,14 @@ export interface EnginePorts {
   readonly stores: StorePool;
   /** Memory of an agent whose configuration names none. */
   readonly defaultCheckpointer: CheckpointerConfig | undefined;
+  readonly tracing: TracingPorts;
+}
+
+/** What runs are traced with, and who listens. */
+export interface TracingPorts extends TracingLimits {
+  readonly exporters: ExporterPool;
+  /** Listeners of every engine, besides the exporters of its configuration. */
+  readonly sinks: readonly SpanSink[];
 }
 
 /**
@@ -41,8 +55,16 @@ export interface EnginePorts {
 export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
   const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
   const prompts = createPrompts(config.prompts);
+  const { name } = config.agent.config;
+  const { tracing } = ports;
   const mcp = await ports.mcp.acquire(config.mcpServers ?? []);
+  let exporters: ExporterShare | undefined;
+  const close = async (agent?: Agent): Promise<void> => {
+    const ended = await Promise.allSettled([agent?.close(), mcp.release(), exporters?.release()]);
+    for (const result of ended) if (result.status === 'rejected') throw result.reason;
+  };
   try {
+    exporters = await tracing.exporters.acquire(config.observability, name);
     const agent = await createAgent(config.agent, {
       memory: ports.memory,
       mcp,
@@ -51,12 +73,13 @@ export async function buildEngine(config: EngineConfig, ports: EnginePorts): Pro
       prompts,
       loadModule: (definition, isAgent, prepare) => loadAgentModule(definition, ports.root, isAgent, prepare),
     });
-    const close = async (): Promise<void> => {
-      await Promise.all([agent.close(), mcp.release()]);
-    };
-    return { config, agent, prompts, inputGuardrails, mcp, close };
+    const tracer = createTracer(name, [...exporters.sinks, ...tracing.sinks], {
+      maxValueBytes: tracing.maxValueBytes,
+      secrets: [...tracing.secrets, ...secretsIn(config)],
+    });
+    return { config, agent, prompts, inputGuardrails, mcp, tracer, close: () => close(agent) };
   } catch (error) {
-    await mcp.release();
+    await close().catch(() => undefined);
     throw error;
   }
 }

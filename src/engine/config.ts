@@ -3,6 +3,7 @@ import { describeIssue, flattenIssue } from '../issues.ts';
 import { AgentConfig } from './frameworks/index.ts';
 import { GuardrailsConfig } from './guardrails/index.ts';
 import { McpServers } from './mcp/config.ts';
+import { ObservabilityConfig } from './observability/index.ts';
 import { PromptConfig } from './prompts/config.ts';
 import { type SsoConfig, SsoLayer } from './sign-on.ts';
 
@@ -36,7 +37,7 @@ export const EngineConfig = z.object({
   agent: AgentConfig,
   mcpServers: McpServers.optional(),
   guardrails: GuardrailsConfig.nullish(),
-  observability: notYet('Exporters'),
+  observability: ObservabilityConfig,
   sso: SsoLayer,
   integrations: notYet('Chat integrations'),
   prompts: z.array(PromptConfig).default([]),

@@ -8,6 +8,12 @@ export interface PromptUse {
   version: number;
 }
 
+/** A prompt that agent code asked for. */
+export interface PromptUse {
+  promptId: string;
+  version: number;
+}
+
 /** What agent code can ask about the run it is part of (see `src/agent.ts`). */
 export interface RunScope {
   readonly input: RunAgentInput;

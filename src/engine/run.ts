@@ -89,7 +89,9 @@ export async function runAgent(
     const emit: Emit = (event) => {
       if (!stopped) guard.emit(event);
     };
-    const scope = { input, userId: context.userId, emit, prompts, promptsUsed: [...prompts.builtIn] };
+    const promptsUsed = context.trace?.promptsUsed ?? [];
+    promptsUsed.push(...prompts.builtIn);
+    const scope = { input, userId: context.userId, emit, prompts, promptsUsed };
     const work = withRunScope(scope, () => agent.run(input, { ...context, signal }, emit));
     const outcome = await untilAborted(work, signal, () => {
       stopped = true;

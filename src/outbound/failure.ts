@@ -1,4 +1,5 @@
 import { maskSecrets } from '../masking.ts';
+import { CONNECTION_FAULTS } from './fault-words.ts';
 
 /** Why a connection failed, in words of ours that may be shown. */
 export class ConnectionFailure extends Error {
@@ -11,17 +12,6 @@ const SHOWN_LENGTH = 300;
 /** Longest text that is searched for what it should not show: an upstream may answer with megabytes. */
 const READ_LENGTH = 2_000;
 
-const CODES: Record<string, string> = {
-  ECONNREFUSED: 'The connection was refused',
-  ECONNRESET: 'The connection was closed before an answer came',
-  EPIPE: 'The connection was closed before an answer came',
-  ENOTFOUND: 'The host name is not known',
-  EAI_AGAIN: 'The host name could not be looked up',
-  ETIMEDOUT: 'The connection timed out',
-  EHOSTUNREACH: 'The host cannot be reached',
-  ENETUNREACH: 'The network cannot be reached',
-};
-
 /**
  * What an error says, fit to be shown: one line without secrets, stacks and folders.
  *
@@ -29,8 +19,8 @@ const CODES: Record<string, string> = {
  */
 export function tellFailure(error: unknown, secrets: Iterable<string>): string {
   const { message, code } = readError(error);
-  const known = Object.keys(CODES).find((name) => code === name || message.includes(name));
-  if (known !== undefined) return CODES[known] as string;
+  const known = Object.keys(CONNECTION_FAULTS).find((name) => code === name || message.includes(name));
+  if (known !== undefined) return CONNECTION_FAULTS[known] as string;
   if (error instanceof SyntaxError || /ZodError$/.test(error instanceof Error ? error.name : '')) {
     return 'The answer is not what such a server sends';
   }

@@ -60,6 +60,9 @@ export const limitSettings = {
   SERVICE_STREAM_BUFFER_BYTES: wholeNumber(65_536, 1_073_741_824, 'bytes')
     .default(4_194_304)
     .describe('Unsent bytes after which a reader that does not read is cut off.'),
+  SERVICE_TRACES_INPUT_VALUE_MAX_BYTES: wholeNumber(1_024, 16_777_216, 'bytes')
+    .default(65_536)
+    .describe('Bytes that an input, an output or another text on a span may have; longer ones are cut, and say so.'),
   SERVICE_REQUEST_TIMEOUT_SECONDS: wholeNumber(1, 3600, 'seconds')
     .default(30)
     .describe('Seconds that a request may take to arrive whole; its answer may take longer.'),

@@ -248,7 +248,7 @@ test.each([
     /websocket is not supported/,
   ],
   ['mcpServers', 'mcpServers: [ { name: files } ]', /needs a url/],
-  ['observability', 'observability: [ { provider: LANGFUSE, enabled: true } ]', /not supported/],
+  ['observability', 'observability: [ { provider: DATADOG, enabled: true, config: {} } ]', /not supported/],
   ['sso', 'sso: { issuer: "https://id.example.org" }', /clientId/],
   ['integrations', 'integrations: [ { provider: SLACK, enabled: true } ]', /not supported/],
 ])('%s is refused in a sentence with its line, never ignored', async (_name, layer, sentence) => {

@@ -3,10 +3,13 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/package-info.ts';
+import { adminOf } from '../admin/support.ts';
 import { SCRIPTED_MODEL } from '../support/agents.ts';
 import { createTestApp, type TestApp, tempFolder, writeFiles } from '../support/app.ts';
+import { startReceiver, treeOf } from '../support/otlp.ts';
 import { installCopies } from '../support/own-packages.ts';
 import { ofType, runEvents, runInput, textOf } from '../support/runs.ts';
+import { configure, otlp, runTraced } from '../telemetry/support.ts';
 
 const AGENT = `
 import { END, MessagesAnnotation, START, StateGraph, Command, interrupt } from '@langchain/langgraph';
@@ -94,6 +97,17 @@ test('the folder’s own copy of LangGraph wins, and everything works across the
   await expectConversationWorks(server, root);
   expect((await server.app.inject({ method: 'POST', url: '/reload' })).statusCode).toBe(200);
   await expectConversationWorks(server, root);
+  // Spans come from the callbacks of that copy.
+  const receiver = await startReceiver();
+  await configure(adminOf(server.app), otlp(receiver.url));
+  const { spans } = await runTraced(server, receiver);
+  expect(treeOf(spans)).toEqual([
+    'AGENT agent',
+    '  CHAIN model',
+    '    LLM chat script-1',
+    '  CHAIN tools',
+    '    TOOL book',
+  ]);
 });
 
 test('a folder with some packages of its own takes the others from the server', async () => {

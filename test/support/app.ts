@@ -23,7 +23,7 @@ export interface TestApp {
 /** What a test wants of its server. */
 export interface TestAppOptions
   extends AppOptions,
-    Partial<Pick<ServiceOptions, 'source' | 'defaultCheckpointer' | 'engineOnly'>> {
+    Partial<Pick<ServiceOptions, 'source' | 'defaultCheckpointer' | 'engineOnly' | 'sinks'>> {
   /** Settings, as the environment would hold them. */
   env?: Record<string, string>;
   /** Files to write into the folder first: path to text. */
@@ -68,6 +68,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     variables,
     ...(source !== undefined && { source }),
     ...(options.engineOnly !== undefined && { engineOnly: options.engineOnly }),
+    ...(options.sinks !== undefined && { sinks: options.sinks }),
     ...('defaultCheckpointer' in options && { defaultCheckpointer: options.defaultCheckpointer }),
   });
   const app = await buildApp(services, options);

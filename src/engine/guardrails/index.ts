@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { banList } from './ban-list.ts';
+import type { Check } from './define.ts';
 
 /** Every kind of guardrail that can run. A new one is a file and a line here. */
 const KINDS = { ban_list: banList } as const;
@@ -23,10 +24,23 @@ export const GuardrailsConfig = z.object({
   output: enabled(z.array(z.unknown()).max(0, 'Output guardrails are not supported by this version').default([])),
 });
 
+/** One guardrail's word on what a user sent, for the trace. */
+export interface GuardrailCheck {
+  readonly name: string;
+  readonly texts: readonly string[];
+  readonly accepted: boolean;
+  /** On the clock of `performance.now()`. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
 /** Checks what users send. */
 export interface InputGuardrails {
-  /** @returns what the user is told when the texts are not acceptable; undefined when they are. */
-  reject(texts: readonly string[]): Promise<string | undefined>;
+  /**
+   * @param note hears of each guardrail that was asked.
+   * @returns what the user is told when the texts are not acceptable; undefined when they are.
+   */
+  reject(texts: readonly string[], note?: (check: GuardrailCheck) => void): Promise<string | undefined>;
 }
 
 /**
@@ -40,20 +54,32 @@ export async function createInputGuardrails(configs: readonly GuardrailConfig[])
   const guardrails = await Promise.all(
     configs.map(async (config) => {
       const kind = KINDS[config.config_id];
-      return { check: await kind.create(config), message: config.reject_message || kind.message };
+      return {
+        name: config.config_id,
+        check: await kind.create(config),
+        message: config.reject_message || kind.message,
+      };
     }),
   );
   return {
-    async reject(texts) {
-      for (const { check, message } of guardrails) {
-        for (const text of texts) if (!(await accepts(check, text))) return message;
+    async reject(texts, note) {
+      for (const { name, check, message } of guardrails) {
+        const startedAt = performance.now();
+        const accepted = await acceptsAll(check, texts);
+        note?.({ name, texts, accepted, startedAt, endedAt: performance.now() });
+        if (!accepted) return message;
       }
       return undefined;
     },
   };
 }
 
-async function accepts(check: (text: string) => boolean | Promise<boolean>, text: string): Promise<boolean> {
+async function acceptsAll(check: Check, texts: readonly string[]): Promise<boolean> {
+  for (const text of texts) if (!(await accepts(check, text))) return false;
+  return true;
+}
+
+async function accepts(check: Check, text: string): Promise<boolean> {
   try {
     return await check(text);
   } catch {

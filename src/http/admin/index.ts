@@ -16,6 +16,7 @@ import { authRoutes } from './auth.ts';
 import { checkRoutes } from './checks.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { configurationRoutes } from './configuration.ts';
+import { exporterRoutes } from './exporters.ts';
 import { mcpStatusRoutes } from './mcp-status.ts';
 import { onboardingRoutes } from './onboarding.ts';
 import { revisionRoutes } from './revisions.ts';
@@ -37,6 +38,7 @@ export async function adminRoutes(app: FastifyInstance): Promise<void> {
   await app.register(collectionRoutes, { kind: integrations, policy, component: 'Integration' });
   await app.register(checkRoutes);
   await app.register(mcpStatusRoutes);
+  await app.register(exporterRoutes);
   await app.register(onboardingRoutes);
   await app.register(revisionRoutes);
   await app.register(configurationRoutes);

@@ -7,7 +7,7 @@ import { problem } from '../../problems.ts';
 import { streamEvents } from '../event-stream.ts';
 import { encodeLegacy } from '../legacy-events.ts';
 import { answer, errorResponses, eventStreamResponse, userHeader } from '../responses.ts';
-import { DEPRECATED } from './run.ts';
+import { DEPRECATED, upstreamOf } from './run.ts';
 
 const ChatRequest = z
   .object({ session_id: z.string().min(1).max(512), query: z.string() })
@@ -40,14 +40,16 @@ export async function deprecatedRoutes(app: FastifyInstance): Promise<void> {
       reply.headers(DEPRECATED);
       const texts = new Map<string, string>();
       let failure: string | undefined;
-      const reading = await app.services.runs.start(toRunInput(request.body), request.userId, (json) => {
+      const reader = (json: string): void => {
         const event = JSON.parse(json) as Event;
         if (event.type === EventType.RUN_ERROR) failure = event.message;
         if (event.type === EventType.TEXT_MESSAGE_START) texts.set(event.messageId, '');
         if (event.type === EventType.TEXT_MESSAGE_CONTENT) {
           texts.set(event.messageId, (texts.get(event.messageId) ?? '') + event.delta);
         }
-      });
+      };
+      const input = toRunInput(request.body);
+      const reading = await app.services.runs.start(input, request.userId, reader, upstreamOf(request));
       await reading.done;
       if (failure !== undefined) throw problem('invoke_failed', { message: failure });
       return { session_id: request.body.session_id, response: [...texts.values()].at(-1) ?? '' };
@@ -71,7 +73,7 @@ export async function deprecatedRoutes(app: FastifyInstance): Promise<void> {
       const input = toRunInput(request.body);
       return streamEvents(app, request, reply, {
         about: { threadId: input.threadId, runId: input.runId },
-        read: (reader) => app.services.runs.start(input, request.userId, reader),
+        read: (reader) => app.services.runs.start(input, request.userId, reader, upstreamOf(request)),
         encode: encodeLegacy,
       });
     },

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { RunAgentInput as RunInput } from '../../engine/events.ts';
+import { readTraceContext, type Upstream } from '../../engine/tracing/trace-context.ts';
 import { streamEvents } from '../event-stream.ts';
 import { errorResponses, eventStreamResponse, userHeader } from '../responses.ts';
 import { normaliseRunBody, RunAgentInput } from '../run-input.ts';
@@ -13,7 +14,7 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
     const { threadId, runId } = input;
     return streamEvents(app, request, reply, {
       about: { threadId, runId },
-      read: (reader) => app.services.runs.start(input, request.userId, reader),
+      read: (reader) => app.services.runs.start(input, request.userId, reader, upstreamOf(request)),
     });
   };
   const exchange = {
@@ -54,6 +55,11 @@ export async function runRoutes(app: FastifyInstance): Promise<void> {
       return stream(request, reply);
     },
   );
+}
+
+/** The caller's own trace, where it has one. */
+export function upstreamOf({ headers }: FastifyRequest): Upstream | undefined {
+  return readTraceContext(headers.traceparent, headers.tracestate);
 }
 
 /** Headers that tell clients of a deprecated route which one to use instead. */

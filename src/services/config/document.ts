@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { isRecord } from '../../engine/encode.ts';
+import { stampProvider } from '../../engine/observability/index.ts';
 import { camelise } from '../../spelling.ts';
 import type { ConfigRecord, Origin } from '../resources/define.ts';
 import { type ConfigState, EMPTY_STATE, type ResourceName, resourceKind } from '../resources/index.ts';
@@ -181,8 +182,5 @@ function memoryData({ type, config }: Data): Data | undefined {
 
 /** Providers whose inner name is missing get the outer one. */
 export function stamped(providers: unknown): unknown {
-  if (Array.isArray(providers)) return providers.map(stamped);
-  if (!isRecord(providers)) return providers;
-  const { provider = 'LANGFUSE', config } = providers;
-  return { ...providers, provider, config: isRecord(config) ? { provider, ...config } : config };
+  return Array.isArray(providers) ? providers.map(stampProvider) : stampProvider(providers);
 }

@@ -41,8 +41,10 @@ function walk(
   // A mark may stand on a schema or on what wraps it, such as its default.
   const mark = (z.globalRegistry.get(schema) as { secret?: SecretMark } | undefined)?.secret ?? outer;
   if (mark === 'named') return byName(value, visit, path, false);
-  if (typeof value === 'string') return mark === undefined ? value : visit(value, mark, path);
   const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (typeof value === 'string' && (mark !== undefined || !('innerType' in def))) {
+    return mark === undefined ? value : visit(value, mark, path);
+  }
   switch (def.type) {
     case 'object':
       return mapEntries(value, (key, entry) => {

@@ -1,14 +1,14 @@
-import type { z } from 'zod';
+import { googleEnvironment } from '../../engine/observability/define.ts';
+import { DeliveryFault } from '../../engine/observability/delivery-fault.ts';
+import { ObservabilityProvider, openDestination } from '../../engine/observability/index.ts';
+import { LANGSMITH_HOST } from '../../engine/observability/langsmith.ts';
+import { postSpans } from '../../engine/observability/post.ts';
 import { exchange } from '../../outbound/exchange.ts';
 import type { Targets } from '../../outbound/targets.ts';
-import { ObservabilityProvider } from '../resources/observability.ts';
+import { packageVersion } from '../../package-info.ts';
 import type { ConnectionCheck } from './connection-check.ts';
 import { ProbeFailure } from './failure.ts';
 import { runProbe, type Variables } from './run-probe.ts';
-
-type Provider = z.infer<typeof ObservabilityProvider>;
-
-const LANGSMITH_HOST = 'https://api.smith.langchain.com';
 
 /** Whether spans can be sent where a provider, or the first enabled one of a list, says. */
 export async function probeObservability(
@@ -24,7 +24,7 @@ export async function probeObservability(
   }
   return runProbe(list[chosen], variables, {
     schema: ObservabilityProvider,
-    run: (entry, signal) => check(entry, { targets, signal }),
+    run: (entry, signal) => check(entry, { targets, signal, variables }),
   });
 }
 
@@ -36,31 +36,44 @@ function isEnabled(entry: unknown): boolean {
 interface Asking {
   targets: Targets;
   signal: AbortSignal;
+  variables: Variables;
 }
 
-async function check(entry: Provider, asking: Asking): Promise<Record<string, unknown>> {
+async function check(entry: ObservabilityProvider, asking: Asking): Promise<Record<string, unknown>> {
   const { provider } = entry;
+  if (entry.provider === 'GCP_LOGGING' || entry.provider === 'GCP_TRACE') {
+    const { credentialsFile, metadataHost } = googleEnvironment(asking.variables);
+    if (entry.config.gcpProjectId.trim() === '') throw new ProbeFailure('gcpProjectId: is not set');
+    if (credentialsFile !== undefined || metadataHost !== undefined) {
+      return { provider, ...(await tryIngest(entry, asking)) };
+    }
+    const note =
+      'Only the project id was checked: GOOGLE_APPLICATION_CREDENTIALS is not set, so no connection was made.';
+    return { provider, note };
+  }
+  const [name, address] = addressOf(entry);
+  // Whether there is a server at all (contract), and then whether it takes spans with these credentials.
+  const status = await statusOf(name, address, asking);
+  return { provider, status, ...(await tryIngest(entry, asking)) };
+}
+
+function addressOf(entry: Exclude<ObservabilityProvider, { provider: 'GCP_LOGGING' | 'GCP_TRACE' }>): [string, string] {
   switch (entry.provider) {
     case 'LANGFUSE':
-      return { provider, status: await statusOf('host', entry.config.host, asking) };
+      return ['host', entry.config.host];
     case 'PHOENIX':
-      return { provider, status: await statusOf('collectorEndpoint', entry.config.collectorEndpoint, asking) };
+      return ['collectorEndpoint', entry.config.collectorEndpoint];
     case 'LANGSMITH':
-      return { provider, status: await statusOf('endpoint', entry.config.endpoint || LANGSMITH_HOST, asking) };
-    case 'GCP_LOGGING':
-    case 'GCP_TRACE':
-      if (entry.config.gcpProjectId.trim() === '') throw new ProbeFailure('gcpProjectId: is not set');
-      return { provider, note: 'Only the project id was checked; no connection was made.' };
+      return ['endpoint', entry.config.endpoint || LANGSMITH_HOST];
+    case 'OTLP':
+      return ['endpoint', entry.config.endpoint];
   }
 }
 
 /** @throws ProbeFailure when the address does not answer, or answers that it is broken. */
 async function statusOf(name: string, address: string, asking: Asking): Promise<number> {
   if (address.trim() === '') throw new ProbeFailure(`${name}: is not set`);
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new ProbeFailure(`${name}: must be an http or https URL`);
-  }
+  const url = new URL(address);
   let status = await ask(url, 'HEAD', asking);
   // Some know only GET.
   if (status >= 400) status = await ask(url, 'GET', asking);
@@ -68,9 +81,35 @@ async function statusOf(name: string, address: string, asking: Asking): Promise<
   return status;
 }
 
-async function ask(url: URL, method: 'HEAD' | 'GET', asking: Asking): Promise<number> {
-  const response = await exchange(url, { method, ...asking });
+async function ask(url: URL, method: 'HEAD' | 'GET', { targets, signal }: Asking): Promise<number> {
+  const response = await exchange(url, { method, targets, signal });
   response.on('error', () => {});
   response.destroy();
   return response.statusCode ?? 0;
 }
+
+/**
+ * Sends an empty request to where spans go.
+ *
+ * @throws DeliveryFault when spans would not be taken there: the credentials are refused, or the place is none.
+ */
+async function tryIngest(
+  entry: ObservabilityProvider,
+  { targets, signal, variables }: Asking,
+): Promise<{ ingest: number; note?: string }> {
+  const google = googleEnvironment(variables);
+  const ports = { targets, serviceName: 'check', serviceVersion: packageVersion, google };
+  const destination = await openDestination(entry, ports);
+  try {
+    const { status } = await postSpans(destination, [], targets, signal);
+    return { ingest: status };
+  } catch (error) {
+    if (!(error instanceof DeliveryFault) || error.status === undefined || !UNDECIDED.has(error.status)) throw error;
+    const note =
+      'The server was reached and refused no credentials, but it did not take the empty request of this check.';
+    return { ingest: error.status, note };
+  }
+}
+
+/** Answers that say nothing of whether spans would be taken. */
+const UNDECIDED: ReadonlySet<number> = new Set([400, 408, 413, 415, 422, 429]);

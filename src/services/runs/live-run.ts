@@ -1,7 +1,9 @@
 import type { LiveThread, ThreadPosition } from '../../engine/agent.ts';
 import { type Event, EventType, type Message, type RunAgentInput } from '../../engine/events.ts';
+import type { GuardrailCheck } from '../../engine/guardrails/index.ts';
 import type { RunResult } from '../../engine/run.ts';
 import { createRunLog, type RunLog } from '../../engine/run-log/log.ts';
+import type { Upstream } from '../../engine/tracing/trace-context.ts';
 import type { RunRow } from '../../store/run-store.ts';
 import { createDeferred } from './deferred.ts';
 import { digestOf } from './run-digest.ts';
@@ -35,6 +37,10 @@ export class LiveRun {
    * it was refused with.
    */
   readonly admitted = createDeferred<RunRow | undefined>();
+  /** The caller's own trace, of which the run becomes a part. */
+  readonly upstream: Upstream | undefined;
+  /** What the guardrails said of it. */
+  readonly checks: GuardrailCheck[] = [];
   /** Where its thread stands. */
   position: ThreadPosition = { head: null, cut: false };
   /** Whether it had to wait before it could begin. */
@@ -58,7 +64,8 @@ export class LiveRun {
   #over = false;
   #joining = 0;
 
-  constructor(input: RunAgentInput, userId: string, maxLogBytes: number) {
+  constructor(input: RunAgentInput, userId: string, maxLogBytes: number, upstream?: Upstream) {
+    this.upstream = upstream;
     this.userId = userId;
     this.digest = digestOf(input);
     this.threadId = input.threadId;

@@ -1,6 +1,7 @@
 import { type Agent, RunFailure, type ThreadPosition } from '../../engine/agent.ts';
 import type { EngineHolder } from '../../engine/holder.ts';
 import { type RunCaller, type RunLog, type RunResult, runAgent } from '../../engine/run.ts';
+import type { RunTrace, TracedRun } from '../../engine/tracing/tracer.ts';
 import type { RunStore } from '../../store/run-store.ts';
 import type { Observers } from '../observers.ts';
 import type { LiveRun } from './live-run.ts';
@@ -43,7 +44,7 @@ const NOBODY: Asked = {
 export function createRunExecution(options: RunExecutionOptions): RunExecution {
   const { holder, threads, store, observers, log, timeoutSeconds } = options;
 
-  const ask = async (run: LiveRun, { agent, prompts }: Asked): Promise<RunResult> => {
+  const ask = async (run: LiveRun, { agent, prompts }: Asked, trace?: RunTrace): Promise<RunResult> => {
     const { input, position, controller } = run;
     const stop = (): void =>
       controller.abort(new RunFailure('EXECUTION_TIMEOUT', `The run was stopped after ${timeoutSeconds} seconds.`));
@@ -51,7 +52,14 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
     const result = await runAgent(
       agent,
       input,
-      { userId: run.userId || null, thread: position, controller, prompts, attach: (thread) => run.attach(thread) },
+      {
+        userId: run.userId || null,
+        thread: position,
+        controller,
+        prompts,
+        attach: (thread) => run.attach(thread),
+        trace,
+      },
       {
         observe: (event) => observers.notify(event, input),
         deliver: (event, json) => run.deliver(event, json),
@@ -59,6 +67,7 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
       },
     );
     clearTimeout(timer);
+    trace?.close(result);
     return result;
   };
 
@@ -97,7 +106,8 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
           controller.abort(new RunFailure('FRAMEWORK_ERROR', 'The run could not be started.', { cause }));
         });
       }
-      const result = await ask(run, lease?.engine ?? NOBODY);
+      const trace = lease?.engine.tracer?.begin({ ...tracedRun(run), generation: lease.generation });
+      const result = await ask(run, lease?.engine ?? NOBODY, trace);
       const { status, failure } = result;
       if (agent !== undefined) {
         await attempt(run, async () => {
@@ -117,6 +127,11 @@ export function createRunExecution(options: RunExecutionOptions): RunExecution {
       return result;
     },
   };
+}
+
+/** A run as its trace tells of it. */
+export function tracedRun({ input, userId, upstream, checks, controller }: LiveRun): Omit<TracedRun, 'generation'> {
+  return { input, userId: userId || null, upstream, checks, signal: controller.signal };
 }
 
 function endOf({ runId: id, threadId }: LiveRun, { status, failure }: RunResult) {

@@ -1,12 +1,14 @@
 import { RunFailure } from '../../engine/agent.ts';
 import type { RunAgentInput } from '../../engine/events.ts';
+import type { GuardrailCheck } from '../../engine/guardrails/index.ts';
+import type { Upstream } from '../../engine/tracing/trace-context.ts';
 import type { Env } from '../../env.ts';
 import { problem } from '../../problems.ts';
 import { createAdmission } from './admission.ts';
 import { LiveRun, type Reading, type RunReader } from './live-run.ts';
 import type { Recall } from './recall.ts';
 import { digestOf } from './run-digest.ts';
-import { createRunExecution, type RunExecutionOptions } from './run-execution.ts';
+import { createRunExecution, type RunExecutionOptions, tracedRun } from './run-execution.ts';
 import { createShelf } from './shelf.ts';
 import type { ThreadHolds } from './thread-holds.ts';
 import { answerTheSame, policyOf } from './thread-policy.ts';
@@ -19,10 +21,11 @@ export interface Runs {
    * Starts a run and shows it to `reader` from its first event. A run of the same thread and id is not run twice: the
    * reader is shown the one there is.
    *
+   * @param upstream the caller's own trace, of which the run becomes a part.
    * @throws Problem `agent_not_ready`, `too_many_runs`, `guardrail_rejected`, `validation_failed` for an unknown policy, `run_id_taken` when
    *   that one was asked something else, and `not_found` when the thread is another user's.
    */
-  start(input: RunAgentInput, userId: string | null, reader: RunReader): Promise<Reading>;
+  start(input: RunAgentInput, userId: string | null, reader: RunReader, upstream?: Upstream): Promise<Reading>;
   /** The run in memory, if it is. The caller checks whose it is. */
   live(threadId: string, runId: string): LiveRun | undefined;
   /** The run that has the thread. */
@@ -156,7 +159,7 @@ export function createRuns(options: RunsOptions): Runs {
     watch,
     live: (threadId, runId) => runs.get(keyOf(threadId, runId)),
     active: (threadId) => admission.active(threadId),
-    async start(input, userId, reader) {
+    async start(input, userId, reader, upstream) {
       const owner = ownerKey(userId);
       const key = keyOf(input.threadId, input.runId);
       const known = runs.get(key);
@@ -172,7 +175,7 @@ export function createRuns(options: RunsOptions): Runs {
       const { current } = holder;
       if (current === undefined) throw problem('agent_not_ready', { message: options.notReady() });
       if (!admission.reserve()) throw problem('too_many_runs', { retryAfter: admission.retryAfter });
-      const run = new LiveRun(input, owner, env.SERVICE_RUN_LOG_MAX_BYTES);
+      const run = new LiveRun(input, owner, env.SERVICE_RUN_LOG_MAX_BYTES, upstream);
       runs.set(key, run);
       open.add(run);
       holds.enter(run.threadId);
@@ -184,8 +187,13 @@ export function createRuns(options: RunsOptions): Runs {
       };
       let free = false;
       try {
-        const rejected = await current.engine.inputGuardrails?.reject(userTexts(input));
-        if (rejected !== undefined) throw problem('guardrail_rejected', { message: rejected });
+        const { inputGuardrails, tracer } = current.engine;
+        const note = tracer && ((check: GuardrailCheck): void => void run.checks.push(check));
+        const rejected = await inputGuardrails?.reject(userTexts(input), note);
+        if (rejected !== undefined) {
+          tracer?.refused({ ...tracedRun(run), generation: current.generation });
+          throw problem('guardrail_rejected', { message: rejected });
+        }
         await holds.free(run.threadId);
         run.position = await threads.claim(input, userId, current.engine.agent);
         const now = Date.now();

@@ -22,23 +22,47 @@ describe('a provider with an address', () => {
       ['LANGFUSE', 'host'],
       ['PHOENIX', 'collectorEndpoint'],
       ['LANGSMITH', 'endpoint'],
+      ['OTLP', 'endpoint'],
     ] as const) {
       expect(await probe({ provider, config: { [member]: `${url}/${provider}` } })).toEqual(
-        ok({ provider, status: 200 }),
+        ok({ provider, status: 200, ingest: 200 }),
       );
     }
-    expect(seen).toEqual(['HEAD /LANGFUSE', 'HEAD /PHOENIX', 'HEAD /LANGSMITH']);
+    expect(seen).toEqual([
+      'HEAD /LANGFUSE',
+      'POST /LANGFUSE/api/public/otel/v1/traces',
+      'HEAD /PHOENIX',
+      'POST /PHOENIX/v1/traces',
+      'HEAD /LANGSMITH',
+      'POST /LANGSMITH/otel/v1/traces',
+      'HEAD /OTLP',
+      'POST /OTLP/v1/traces',
+    ]);
     await expect.poll(() => open.size).toBe(0);
   });
 
   test.each([
-    { head: 405, get: 200, check: ok({ provider: 'LANGFUSE', status: 200 }) },
-    { head: 500, get: 404, check: ok({ provider: 'LANGFUSE', status: 404 }) },
-    { head: 401, get: 401, check: ok({ provider: 'LANGFUSE', status: 401 }) },
-    { head: 404, get: 503, check: failed('The server answers with status 503') },
-  ])('HEAD $head, then GET $get', async ({ head, get, check }) => {
+    { head: 405, get: 200, post: 200, check: ok({ provider: 'LANGFUSE', status: 200, ingest: 200 }) },
+    { head: 500, get: 404, post: 207, check: ok({ provider: 'LANGFUSE', status: 404, ingest: 207 }) },
+    { head: 401, get: 401, post: 202, check: ok({ provider: 'LANGFUSE', status: 401, ingest: 202 }) },
+    { head: 404, get: 503, post: 200, check: failed('The server answers with status 503') },
+    // The server is there, but no span would get into it.
+    { head: 200, get: 200, post: 401, check: failed('The server refuses the credentials (status 401)') },
+    { head: 200, get: 200, post: 403, check: failed('The server refuses the credentials (status 403)') },
+    { head: 200, get: 200, post: 404, check: failed('The server takes no spans at this address (status 404)') },
+    { head: 200, get: 200, post: 302, check: failed('The server redirects (status 302)') },
+    { head: 200, get: 200, post: 500, check: failed('The server does not take the spans (status 500)') },
+    // Neither refused nor taken: an empty request is not everybody's.
+    {
+      head: 200,
+      get: 200,
+      post: 400,
+      check: ok({ provider: 'LANGFUSE', status: 200, ingest: 400, note: expect.any(String) }),
+    },
+  ])('HEAD $head, then GET $get, and POST $post for spans', async ({ head, get, post, check }) => {
+    const statuses: Record<string, number> = { HEAD: head, GET: get, POST: post };
     const { url } = await serve((request, response) => {
-      response.statusCode = request.method === 'HEAD' ? head : get;
+      response.statusCode = statuses[request.method ?? ''] ?? 500;
       response.end('a body');
     });
     expect(await probe(langfuse(url))).toEqual(check);
@@ -50,8 +74,11 @@ describe('a provider with an address', () => {
       followed += 1;
       response.end();
     });
-    const { url } = await serve((_, response) => response.writeHead(302, { location: other.url }).end());
-    expect(await probe(langfuse(url))).toEqual(ok({ provider: 'LANGFUSE', status: 302 }));
+    const { url } = await serve((request, response) => {
+      if (request.method === 'POST') response.end();
+      else response.writeHead(302, { location: other.url }).end();
+    });
+    expect(await probe(langfuse(url))).toEqual(ok({ provider: 'LANGFUSE', status: 302, ingest: 200 }));
     expect(followed).toBe(0);
   });
 
@@ -61,7 +88,7 @@ describe('a provider with an address', () => {
       if (request.method === 'HEAD') response.end();
       else response.write('more to come');
     });
-    expect(await probe(langfuse(url))).toEqual(ok({ provider: 'LANGFUSE', status: 200 }));
+    expect(await probe(langfuse(url))).toEqual(ok({ provider: 'LANGFUSE', status: 200, ingest: 200 }));
     await expect.poll(() => open.size).toBe(0);
   });
 
@@ -94,8 +121,8 @@ describe('a provider with an address', () => {
 
   test.each([
     ['', 'host: is not set'],
-    ['cloud.langfuse.com', 'host: must be an http or https URL'],
-    ['ftp://host', 'host: must be an http or https URL'],
+    ['cloud.langfuse.com', 'config.host: must be an http or https URL'],
+    ['ftp://host', 'config.host: must be an http or https URL'],
   ])('the address %j', async (host, error) => {
     expect(await probe(langfuse(host))).toEqual(failed(error));
   });
@@ -108,8 +135,10 @@ describe('a provider with an address', () => {
     });
     const host = url.replace('//', `//me:${ref('PASSWORD')}@`);
     const variables = { PASSWORD: 'hunter22' };
-    expect(await probe(langfuse(host), variables)).toEqual(ok({ provider: 'LANGFUSE', status: 204 }));
-    expect(seen).toEqual([`Basic ${Buffer.from('me:hunter22').toString('base64')}`]);
+    expect(await probe(langfuse(host), variables)).toEqual(ok({ provider: 'LANGFUSE', status: 204, ingest: 204 }));
+    const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
+    // Where spans go the provider's keys count.
+    expect(seen).toEqual([basic('me:hunter22'), basic(':sk-lf-1234')]);
     const check = await probe(langfuse('ftp://me:hunter22@host'), variables);
     expect(JSON.stringify(check)).not.toContain('hunter22');
   });

@@ -5,6 +5,7 @@ import type { Emit, RunAgentInput } from '../../events.ts';
 import type { MemoryShare } from '../../memory/index.ts';
 import { MemoryUnreachable } from '../../memory/postgres-failure.ts';
 import { noteAnswers } from './answers.ts';
+import { GraphSpans } from './graph-spans.ts';
 import { createHistory } from './history.ts';
 import { emitLegacyInterrupts, type RawInterrupt, toInterrupts } from './interrupts.ts';
 import type { MessageClasses } from './messages.ts';
@@ -13,6 +14,7 @@ import { readThread, rewind, type ThreadReading } from './position.ts';
 import { readSchemas } from './schemas.ts';
 import type { CompiledGraph } from './shapes.ts';
 import { StateView } from './state-view.ts';
+import { TracingTranslator } from './tracing-translator.ts';
 import { Translator } from './translator.ts';
 
 /** The parts of the agent's own copies of LangGraph and LangChain that the adapter has to build things with. */
@@ -49,12 +51,12 @@ export function createLangGraphAgent(
     history: keeps ? { canList: true, canGet: true } : null,
   };
 
-  const run: Agent['run'] = async (input, { userId, signal: stop, thread: position, attach }, emit) => {
+  const run: Agent['run'] = async (input, { signal: stop, ...context }, emit) => {
     const lost = new AbortController();
     const signal = memory?.watch === undefined ? stop : AbortSignal.any([stop, lost.signal]);
     const unwatch = memory?.watch?.(input.threadId, (error) => lost.abort(error));
     try {
-      const outcome = await runGraph(input, { userId, signal, thread: position, attach }, emit);
+      const outcome = await runGraph(input, { ...context, signal }, emit);
       lost.signal.throwIfAborted();
       return outcome;
     } catch (error) {
@@ -65,7 +67,7 @@ export function createLangGraphAgent(
     }
   };
 
-  const runGraph: Agent['run'] = async (input, { userId, signal, thread: position, attach }, emit) => {
+  const runGraph: Agent['run'] = async (input, { userId, signal, thread: position, attach, trace }, emit) => {
     const thread = { configurable: { thread_id: input.threadId } };
     const found = keeps ? await readThread(graph, input.threadId, position) : undefined;
     const state = found?.state;
@@ -88,7 +90,11 @@ export function createLangGraphAgent(
       view.emitFinal(emit);
       return { interrupts: plan.interrupts, pendingToolCallIds: [], usage: [] };
     }
-    const translator = new Translator(emit, isRecord(input.forwardedProps) && input.forwardedProps.includeRaw === true);
+    const includeRaw = isRecord(input.forwardedProps) && input.forwardedProps.includeRaw === true;
+    const translator =
+      trace === undefined
+        ? new Translator(emit, includeRaw)
+        : new TracingTranslator(emit, includeRaw, new GraphSpans(trace));
     translator.know(view.messages);
     if (plan.kind === 'start') for (const repair of plan.repairs) translator.tellRepair(repair);
     const takeBack = plan.kind === 'resume' && state !== undefined ? await noteAnswers(graph, state) : undefined;

@@ -30,7 +30,7 @@ export class Translator {
   readonly awaitHandlers = true;
   /** Makes models stream although the node only asked for the answer. */
   readonly lc_prefer_streaming = true;
-  readonly ignoreRetriever = true;
+  readonly ignoreRetriever: boolean = true;
 
   readonly #emit: Emit;
   readonly #raw: Emit | undefined;
