@@ -16,7 +16,7 @@ import { docs } from './http/plugins/docs.ts';
 import { errors, sendProblem } from './http/plugins/errors.ts';
 import { accessFor, gate } from './http/plugins/gate.ts';
 import { rateLimits } from './http/plugins/rate-limit.ts';
-import { securityHeaders } from './http/plugins/security-headers.ts';
+import { securityHeaders, UNROUTED_HEADERS } from './http/plugins/security-headers.ts';
 import { deprecatedRoutes } from './http/runtime/deprecated.ts';
 import { introspectionRoutes } from './http/runtime/introspection.ts';
 import { runRoutes } from './http/runtime/run.ts';
@@ -77,7 +77,7 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
     // Ours says the same in the shape of every other error.
     return503OnClosing: false,
     // Errors before any route is found, such as an address that cannot be decoded.
-    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply),
+    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply.headers(UNROUTED_HEADERS)),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
   });

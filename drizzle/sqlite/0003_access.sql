@@ -44,3 +44,5 @@ CREATE INDEX `audit_log_by_action` ON `audit_log` (`action`,`id`);--> statement-
 CREATE TRIGGER `audit_log_is_never_changed` BEFORE UPDATE ON `audit_log` BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 --> statement-breakpoint
 CREATE TRIGGER `audit_log_is_never_shortened` BEFORE DELETE ON `audit_log` BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER `audit_log_is_never_replaced` BEFORE INSERT ON `audit_log` WHEN EXISTS (SELECT 1 FROM `audit_log` WHERE `id` = NEW.`id`) BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;

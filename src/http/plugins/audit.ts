@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { AuditMark } from '../../services/access/caller.ts';
+import type { AuditMark, Caller } from '../../services/access/caller.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,10 +28,13 @@ export const audit = fp(async (app: FastifyInstance) => {
     if (request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS') return;
     const { access } = request.routeOptions.config;
     const isAdmin = access === 'admin' || access === 'own';
-    // Strangers who are turned away could fill the disk.
-    const isStranger = reply.statusCode === 401 || (reply.statusCode === 403 && request.caller.kind === 'anonymous');
-    if (!isAdmin || isStranger || request.audit.recorded) return;
+    // Strangers who are turned away, and whoever goes on after the limit, could fill the disk. Who has not come as far as
+    // the gate is nobody yet.
     const { statusCode } = reply;
+    const caller = request.caller as Caller | null;
+    const isTurnedAway =
+      statusCode === 401 || statusCode === 429 || (statusCode === 403 && caller?.kind === 'anonymous');
+    if (!isAdmin || caller === null || isTurnedAway || request.audit.recorded) return;
     const outcome = statusCode < 400 ? 'ok' : statusCode < 500 ? 'refused' : 'failed';
     await app.services.access.audit
       .add(request.audit, outcome, `status ${statusCode}`)
@@ -54,6 +57,6 @@ function actionOf({ method, routeOptions }: FastifyRequest): string {
   const last = parts.at(-1);
   if (rest.length > 0) return `${resource}.${rest.join('.')}`;
   // A route named for what it does, as `login` and `reload` are.
-  if (parts.includes('auth') || resource === 'reload') return String(last);
+  if (parts.includes('auth') || resource === 'reload' || resource === 'validate') return String(last);
   return `${resource}.${VERBS[method] ?? method.toLowerCase()}`;
 }

@@ -3,6 +3,7 @@ import fp from 'fastify-plugin';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { describeIssue, flattenIssue, type Issue, issueType } from '../../issues.ts';
 import { Problem, type ProblemDetail, problem } from '../../problems.ts';
+import { plainPath } from '../plain-path.ts';
 
 /**
  * Writes every error body, and nothing else does (runtime contract, section 1). What is not meant for the client is
@@ -37,18 +38,18 @@ function send(known: Problem, request: FastifyRequest, reply: FastifyReply) {
   return reply
     .status(known.status)
     .type('application/json; charset=utf-8')
-    .send(JSON.stringify(bodyOf(known, request.url)));
+    .send(JSON.stringify(bodyOf(known, plainPath(request.url))));
 }
 
-function bodyOf(known: Problem, url: string): object {
-  const isAdmin = /^\/admin\/api\//.test(url);
+function bodyOf(known: Problem, path: string): object {
+  const isAdmin = /^\/admin\/api\//.test(path);
   const { message } = known;
   const code = isAdmin ? adminCode(known) : known.code;
   if (known.status === 422) {
     const detail = known.details ?? [{ loc: ['body'], msg: message, type: 'value_error' }];
     const fieldErrors = detail.map(({ loc, msg, type }) => ({ field: loc.join('.'), message: msg, code: type }));
     // The reload route speaks to admins too, so it says which of its two failures this was.
-    return isAdmin || /^\/reload\b/.test(url) ? { detail, error: { code, message, fieldErrors } } : { detail };
+    return isAdmin || /^\/reload\b/.test(path) ? { detail, error: { code, message, fieldErrors } } : { detail };
   }
   if (code === 'agent_not_ready') return { detail: { error: { code, message } } };
   if (code === 'sessions_unsupported') return { detail: { error: message, agent_type: known.agentType } };

@@ -4,6 +4,7 @@ import fp from 'fastify-plugin';
 import { problem } from '../../problems.ts';
 import { ANONYMOUS, type Caller, type Credentials } from '../../services/access/caller.ts';
 import { cleanUserId } from '../../services/access/user-id.ts';
+import { plainPath } from '../plain-path.ts';
 
 /**
  * Who may call a route: everybody; who may run the agent; who may administer; or the route's own rule. `path` is for what
@@ -107,17 +108,6 @@ export function accessOf(request: FastifyRequest): RouteAccess {
   const path = plainPath(request.url);
   if (/^\/(?:admin\/api|api\/v1)(?:\/|$)/.test(path)) return 'admin';
   return /^\/agent(?:\/|$)/.test(path) ? 'runtime' : 'open';
-}
-
-/** A path without the notations that could make it look like another. */
-function plainPath(url: string): string {
-  let path = url.split(/[?#]/)[0] ?? '';
-  try {
-    path = decodeURIComponent(path);
-  } catch {
-    // As it stands, then.
-  }
-  return path.replace(/[\\/]+/g, '/').toLowerCase();
 }
 
 function userIdOf({ caller, headers }: FastifyRequest): string | null {

@@ -11,7 +11,7 @@ export interface RateLimits {
   user: number;
 }
 
-/** Callers that are counted at once; the one that has been quiet longest is forgotten first. */
+/** Callers that one limit counts at once; the one that has been quiet longest is forgotten first. */
 const MAX_CALLERS = 20_000;
 
 /**
@@ -20,7 +20,7 @@ const MAX_CALLERS = 20_000;
  */
 export const rateLimits = fp(async (app: FastifyInstance, { address, user }: RateLimits) => {
   if (address === 0 && user === 0) return;
-  await app.register(rateLimit, { global: false, timeWindow: 60_000, cache: MAX_CALLERS });
+  await app.register(rateLimit, { global: false, timeWindow: 60_000 });
   const byAddress = limiter(app, 'address', address, (request) => clientKey(request.ip));
   const byUser = limiter(app, 'user', user, nameOf);
   // Before anybody is asked for a token, whose check costs more than this one.
@@ -39,9 +39,10 @@ function limiter(
   max: number,
   callerOf: (request: FastifyRequest) => string,
 ) {
-  // All limits count in one place, by their keys.
   const keyGenerator = (request: FastifyRequest): string => `${kind} ${surfaceOf(request)} ${callerOf(request)}`;
-  const count = app.createRateLimit({ max, keyGenerator });
+  // Each counts for itself, in a cache of its own; the package's types leave its size out.
+  const settings = { max, keyGenerator, cache: MAX_CALLERS };
+  const count = app.createRateLimit(settings);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (surfaceOf(request) === undefined) return;
     const found = await count(request);
@@ -54,7 +55,8 @@ function limiter(
 
 function surfaceOf(request: FastifyRequest): 'runtime' | 'admin' | undefined {
   const access = accessOf(request);
-  if (access === 'open') return request.url.startsWith('/admin/') ? 'admin' : undefined;
+  // By the route, since an address can be written in other ways.
+  if (access === 'open') return request.routeOptions.url?.startsWith('/admin/') ? 'admin' : undefined;
   return access === 'runtime' ? 'runtime' : 'admin';
 }
 

@@ -21,16 +21,29 @@ export const securityHeaders = fp(async (app: FastifyInstance, { policy }: { pol
     referrerPolicy: { policy: 'no-referrer' },
     xFrameOptions: { action: 'deny' },
   });
-  app.addHook('onSend', async (request, reply) => {
-    if (isSecure(request)) reply.header('Strict-Transport-Security', `max-age=${HSTS_SECONDS}; includeSubDomains`);
-    if (reply.hasHeader('Content-Security-Policy')) return;
+  // At once, since event streams are answered without any later hook.
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('Content-Security-Policy', DATA_POLICY);
+    if (isSecure(request)) reply.header('Strict-Transport-Security', `max-age=${HSTS_SECONDS}`);
+  });
+  app.addHook('onSend', async (_request, reply) => {
     const isPage = String(reply.getHeader('Content-Type') ?? '').startsWith('text/html');
-    reply.header('Content-Security-Policy', isPage ? (policy ?? pagePolicy(app)) : DATA_POLICY);
+    // One that a route has set for its own page stays.
+    const isOwn = reply.getHeader('Content-Security-Policy') !== DATA_POLICY;
+    if (isPage && !isOwn) reply.header('Content-Security-Policy', policy ?? pagePolicy(app));
   });
 });
 
 /** What is no page needs nothing, should a browser be made to show it as one. */
 const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
+
+/** For answers that no hook sees, to addresses that cannot be read. */
+export const UNROUTED_HEADERS = {
+  'Content-Security-Policy': DATA_POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
 
 function pagePolicy(app: FastifyInstance): string {
   const { info } = app.services.access.signOn;

@@ -16,6 +16,9 @@ const WINDOW_SECONDS = 300;
 /** Passwords that may wait to be checked; a flood from many addresses must not take the memory or all the time. */
 const MAX_WAITING = 16;
 
+/** Clients that have known the password. They may wait where others no longer may, or a flood would keep the admin out. */
+const MAX_KNOWN = 100;
+
 /** The admin's logins in mode password (admin contract, section 4). */
 export interface AdminLogin {
   /** Whether the admin has a password yet. */
@@ -51,6 +54,14 @@ export function createAdminLogin(options: {
   const { store, passwords, audit, ttlHours } = options;
   const limiter = new RateLimiterMemory({ points: FAILURES, duration: WINDOW_SECONDS });
   const changes = new Mutex();
+  const known = new Set<string>();
+
+  const remember = (client: string): void => {
+    known.delete(client);
+    known.add(client);
+    const [oldest] = known;
+    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+  };
 
   /** Checks a password. Each try counts before its outcome is known, so that many at once are no way around. */
   const check = async (password: string, mark: AuditMark): Promise<AdminRow | undefined> => {
@@ -62,15 +73,17 @@ export function createAdminLogin(options: {
       mark.recorded = true;
       throw problem('rate_limited', { retryAfter: Math.ceil(refused.msBeforeNext / 1000) });
     });
-    if (passwords.waiting >= MAX_WAITING) {
+    if (passwords.waiting >= (known.has(client) ? 2 * MAX_WAITING : MAX_WAITING)) {
       await limiter.reward(client);
       mark.recorded = true;
       throw problem('rate_limited', { retryAfter: 5 });
     }
     const admin = await store.admin();
     const isRight = admin !== undefined && (await passwords.matches(password, admin.passwordHash));
-    if (isRight) await limiter.delete(client);
-    else await audit.add(mark, 'refused', `wrong password, try ${tries.consumedPoints}`);
+    if (isRight) {
+      await limiter.delete(client);
+      remember(client);
+    } else await audit.add(mark, 'refused', `wrong password, try ${tries.consumedPoints}`);
     return isRight ? admin : undefined;
   };
 

@@ -115,7 +115,8 @@ export function createApiKeys(store: ApiKeyStore, configured: readonly Configure
       if (row === undefined || (row.expiresAt !== null && row.expiresAt <= now)) return undefined;
       if (now - (lastWrites.get(row.id) ?? 0) >= USE_GRAIN_MS) {
         lastWrites.set(row.id, now);
-        await store.used(row.id, now);
+        // A database that takes no more is no reason to turn anybody away.
+        await store.used(row.id, now).catch(() => lastWrites.delete(row.id));
       }
       return { name: row.name, scopes: scopesOf(row), userId: row.userId };
     },

@@ -14,6 +14,12 @@ export interface Gate {
    */
   admin(credentials: Credentials, scope: 'admin:read' | 'admin:write'): Promise<Caller>;
   /**
+   * The holder of the key that is shown, in whatever mode; undefined when none is.
+   *
+   * @throws Problem `auth_required`, `insufficient_scope`.
+   */
+  key(credentials: Credentials, scope: Scope): Promise<Caller | undefined>;
+  /**
    * Lets somebody run the agent.
    *
    * @throws Problem `auth_required`, `insufficient_scope`; `agent_not_ready` while it is not known who may.
@@ -75,6 +81,10 @@ export function createGate({ mode, requireApiKey, login, keys, signOn, notReady 
       if (bearer === undefined) throw problem('auth_required', { message: 'A sign-on token is needed.' });
       const actor = await signOn.admin(bearer);
       return { kind: 'token', actor, userId: actor, mayNameUser: false };
+    },
+    async key(credentials, scope) {
+      const holder = await holderOf(credentials);
+      return holder && demand(holder, scope);
     },
     async runtime(credentials) {
       const { isEnforced } = signOn;

@@ -3,7 +3,7 @@ import type { SsoConfig } from '../../engine/sign-on.ts';
 import { createFetch } from '../../outbound/fetch.ts';
 import type { Targets } from '../../outbound/targets.ts';
 import { problem } from '../../problems.ts';
-import type { SignOnRules } from '../config/reconfigure.ts';
+import type { SignOnRules } from '../config/prepare.ts';
 import { checkAllowed, type TokenClaims, TokenRefused, userIdOf } from './oidc/claims.ts';
 import type { Issuer } from './oidc/issuer.ts';
 

@@ -6,7 +6,7 @@ import { Mutex } from '../../engine/mutex.ts';
 import type { AuditMark } from '../access/caller.ts';
 import { asProblem, reasonOf } from './faults.ts';
 import { inside } from './folder.ts';
-import type { SignOnRules } from './reconfigure.ts';
+import type { SignOnRules } from './prepare.ts';
 import type { ConfigSource } from './source.ts';
 
 /** Puts configurations into service, one at a time: build, swap, drain, close. */

@@ -1,15 +1,14 @@
-import { buildEngine, type Engine, type EnginePorts } from '../../engine/build.ts';
+import type { EnginePorts } from '../../engine/build.ts';
 import type { EngineHolder } from '../../engine/holder.ts';
 import { Mutex } from '../../engine/mutex.ts';
-import type { SsoConfig } from '../../engine/sign-on.ts';
 import { type Problem, problem } from '../../problems.ts';
 import type { ConfigChange, ConfigStore, RuntimeRow } from '../../store/config-store.ts';
 import { auditEntry } from '../access/audit.ts';
 import type { AuditMark } from '../access/caller.ts';
 import { type ConfigState, RESOURCES } from '../resources/index.ts';
-import { type Assembly, assemble } from './assemble.ts';
 import type { Change } from './change.ts';
-import { asProblem, reasonOf } from './faults.ts';
+import { reasonOf } from './faults.ts';
+import { createPreparation, type Prepared, type SignOnRules } from './prepare.ts';
 import type { StateCodec } from './state-codec.ts';
 
 /** Who writes what, for the histories. */
@@ -63,23 +62,6 @@ export interface Reconfigure {
   status(): Promise<RuntimeRow | undefined>;
 }
 
-/** A configuration that was put together and is good. */
-type Assembled = Extract<Assembly, { ok: true }>;
-
-/** What goes into service at once. */
-interface Prepared {
-  engine: Engine | undefined;
-  sso: SsoConfig | undefined;
-}
-
-/** Who decides whose tokens count. */
-export interface SignOnRules {
-  /** Puts the rules of a configuration that goes live into service. */
-  apply(sso: SsoConfig | undefined): void;
-  /** Why a configuration must not go live: nobody could administer the server then. */
-  refusal(sso: SsoConfig | undefined): string | undefined;
-}
-
 /** Makes the write pipeline. */
 export function createReconfigure(options: {
   store: ConfigStore;
@@ -104,37 +86,7 @@ export function createReconfigure(options: {
     }
   };
 
-  /** A configuration put together. @throws Problem. */
-  const assembled = (state: ConfigState): Assembled => {
-    const assembly = assemble(state, variables);
-    if (!assembly.ok) {
-      const details = assembly.faults.map(({ path, message }) => ({ loc: path, msg: message, type: 'value_error' }));
-      const reasons = details.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
-      throw problem('validation_failed', { message: `The configuration is not valid: ${reasons}.`, details });
-    }
-    return assembly;
-  };
-
-  /** The engine of a configuration; undefined when there is no agent in it. @throws Problem. */
-  const build = async ({ config }: Assembled): Promise<Engine | undefined> => {
-    if (config === undefined) return undefined;
-    try {
-      return await buildEngine(config, ports);
-    } catch (error) {
-      throw asProblem(error, 'body');
-    }
-  };
-
-  /** What a changed configuration would put into service. @throws Problem. */
-  const prepare = async (state: ConfigState): Promise<Prepared> => {
-    const assembly = assembled(state);
-    const refused = signOn.refusal(assembly.sso);
-    if (refused !== undefined) {
-      const details = [{ loc: ['sso'], msg: refused, type: 'value_error' }];
-      throw problem('validation_failed', { message: `The configuration is not valid: sso: ${refused}.`, details });
-    }
-    return { engine: await build(assembly), sso: assembly.sso };
-  };
+  const { assembled, build, prepare } = createPreparation({ ports, signOn, variables });
 
   /** Remembers how a reload went. That it cannot be remembered changes nothing about it. */
   const note = async (row: Omit<RuntimeRow, 'at'>): Promise<void> => {

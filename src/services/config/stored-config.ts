@@ -1,3 +1,4 @@
+import { BuildProblem } from '../../engine/build-problem.ts';
 import type { ParsedConfig } from '../../engine/config-file.ts';
 import { Problem } from '../../problems.ts';
 import { ownMark } from '../access/caller.ts';
@@ -11,6 +12,8 @@ import { asProblem, reasonOf } from './faults.ts';
 import { inside } from './folder.ts';
 import type { Reconfigure } from './reconfigure.ts';
 import type { ConfigSource } from './source.ts';
+
+const NOT_STORED = 'a block of the configuration file could not be stored';
 
 /**
  * Makes the configurator of a server with a database. The database rules; a file fills in what is missing there at the
@@ -34,7 +37,8 @@ export function createStoredConfigurator(options: {
       const { state: read, faults } = readDocument(loaded.raw, loaded.resolved, now, 'file');
       for (const fault of faults.filter((known) => known.resource === resource)) {
         const reasons = detailsOf(fault).map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
-        log.error({ resource, source: source.name, reasons }, 'a block of the configuration file could not be stored');
+        log.error({ resource, source: source.name, reasons }, NOT_STORED);
+        if (resource === 'sso') throw new BuildProblem(`${reasons.join('; ')}.`);
       }
       const next = read[resource].length === 0 ? state : { ...state, [resource]: read[resource] };
       return { next, result: read[resource].length };
@@ -59,14 +63,15 @@ export function createStoredConfigurator(options: {
       const stored = agent?.data.baseEngineConfig as { agent: { config: { graph_definition?: string } } } | undefined;
       // Somebody who names another agent in the file expects that one.
       const differs = stored?.agent.config.graph_definition !== loaded.config.agent.config.graph_definition;
-      return log[differs ? 'warn' : 'info']({ source: source.name }, hint);
+      // And nobody who has written there who may enter expects that everybody may.
+      const isOpen = loaded.config.sso?.enabled === true && state.sso.length === 0;
+      return log[differs || isOpen ? 'warn' : 'info']({ source: source.name }, hint);
     }
-    for (const { name } of RESOURCES) {
+    // Who may enter comes first: without it, no agent that everybody could use.
+    await seed('sso', loaded);
+    for (const { name } of RESOURCES.filter((kind) => kind.name !== 'sso')) {
       await seed(name, loaded).catch((err: unknown) =>
-        log.error(
-          { err, resource: name, source: source.name },
-          'a block of the configuration file could not be stored',
-        ),
+        log.error({ err, resource: name, source: source.name }, NOT_STORED),
       );
     }
   };
