@@ -13,6 +13,6 @@ test('the prompts of the document are answered as it says', async () => {
   for (const body of bodies) answers.push(await admin.post('/prompts', body));
   expect(answers.map(({ status }) => status)).toEqual([201, 422]);
   expect(answers[0]?.body.data).toMatchObject({ version: 1, tags: ['draft'] });
-  const [{ loc, msg }] = answers[1]?.body.detail;
+  const { loc, msg } = answers[1]?.body.detail[0] ?? {};
   expect(section.replace(/\s+/g, ' ')).toContain(`a 422 at \`${loc.join('.')}\`: \`${msg}\``);
 });

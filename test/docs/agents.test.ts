@@ -1,8 +1,10 @@
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { serveWeb } from '../cli/web.ts';
+import { cancelRun } from '../runs/support.ts';
 import { type Client, interruptsOf, stage } from '../support/client.ts';
-import { ofType, type WireEvent } from '../support/runs.ts';
+import { ofType, runInput, type WireEvent } from '../support/runs.ts';
+import { openRun } from '../support/streams.ts';
 import { examplesOf } from './examples.ts';
 
 const EXAMPLES = examplesOf('agents.md');
@@ -133,6 +135,14 @@ const TALKS: Record<string, (file: string) => Promise<void>> = {
       });
       expect(last(client)).toBe(answer);
     }
+  },
+  async 'slow.ts'(file) {
+    const base = new URL('/', (await serve(file)).agent.url).origin;
+    const input = runInput('Take your time');
+    const stream = await openRun(base, input);
+    await stream.event(({ type }) => type === 'STEP_STARTED');
+    expect((await cancelRun(base, input.runId)).status).toBe(200);
+    expect((await stream.all()).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
   },
   async 'structured.ts'(file) {
     const client = await serve(file);
