@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Targets } from './targets.ts';
@@ -17,8 +18,11 @@ export interface Outgoing {
   body?: string | Uint8Array;
   /** Where it may go; undefined for anywhere, for addresses the operator has set. */
   targets: Targets | undefined;
-  /** Closes the connection, also while the answer is read. */
-  signal?: AbortSignal | undefined;
+  /**
+   * Closes the connection, also while the answer is read. Of several signals each does: Node would keep a part of every
+   * signal that is made of one that lives long.
+   */
+  signal?: AbortSignal | readonly AbortSignal[] | undefined;
 }
 
 /**
@@ -28,15 +32,20 @@ export interface Outgoing {
  * @throws OutboundFailure, TargetRefused or the socket's error when no answer comes.
  */
 export async function exchange(url: URL, outgoing: Outgoing): Promise<IncomingMessage> {
-  const { method, headers = {}, body, targets, signal } = outgoing;
-  signal?.throwIfAborted();
+  const { method, headers = {}, body, targets, signal = [] } = outgoing;
+  const signals = signal instanceof AbortSignal ? [signal] : signal;
+  for (const one of signals) one.throwIfAborted();
   targets?.check(url.hostname);
   return await new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
     const options = { method, headers, agent: false, ...(targets !== undefined && { lookup: targets.lookup }) };
     const request = (secure ? requestHttps : requestHttp)(url, options);
     const stop = (): void => void request.destroy(new OutboundFailure('The request was stopped'));
-    signal?.addEventListener('abort', stop, { once: true });
+    for (const one of signals) {
+      // Any number of requests may listen to one.
+      setMaxListeners(0, one);
+      one.addEventListener('abort', stop, { once: true });
+    }
     const connecting = setTimeout(() => {
       request.destroy(new OutboundFailure(`No connection within ${CONNECT_MS / 1000} seconds`));
     }, CONNECT_MS);
@@ -48,7 +57,7 @@ export async function exchange(url: URL, outgoing: Outgoing): Promise<IncomingMe
     request.on('error', reject);
     request.once('close', () => {
       clearTimeout(connecting);
-      signal?.removeEventListener('abort', stop);
+      for (const one of signals) one.removeEventListener('abort', stop);
       reject(new OutboundFailure('The connection was closed before an answer came'));
     });
     request.end(body);

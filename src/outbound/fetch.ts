@@ -39,7 +39,7 @@ export function createFetch({ targets, maxBytes, signal }: FetchOptions): typeof
         headers: Object.fromEntries(headers),
         ...(body !== undefined && { body }),
         targets,
-        signal: combined(signal, init.signal),
+        signal: [signal, init.signal].filter((one) => one !== undefined && one !== null),
       });
       const status = response.statusCode ?? 0;
       const next = REDIRECTS.has(status) ? redirectOf(response, url) : undefined;
@@ -56,10 +56,6 @@ export function createFetch({ targets, maxBytes, signal }: FetchOptions): typeof
       url = next;
     }
   };
-}
-
-function combined(left: AbortSignal | undefined, right: AbortSignal | null | undefined): AbortSignal | undefined {
-  return left !== undefined && right ? AbortSignal.any([left, right]) : (left ?? right ?? undefined);
 }
 
 function redirectOf(response: IncomingMessage, from: URL): URL | undefined {

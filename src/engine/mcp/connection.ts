@@ -77,7 +77,7 @@ export function createMcpConnection(
   let retry: NodeJS.Timeout | undefined;
   let pinging: NodeJS.Timeout | undefined;
   let listing: NodeJS.Timeout | undefined;
-  const closings = new Set<Promise<void>>();
+  const endings = new Set<Promise<void>>();
 
   const become = (next: McpState, why?: string): void => {
     state = next;
@@ -91,8 +91,8 @@ export function createMcpConnection(
     onToolsChanged();
   };
   const shut = (old: McpSession): void => {
-    const closing = old.close().finally(() => closings.delete(closing));
-    closings.add(closing);
+    const ending = old.close().finally(() => endings.delete(ending));
+    endings.add(ending);
   };
   const failed = (error: unknown): void => {
     const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
@@ -157,6 +157,8 @@ export function createMcpConnection(
     become('connected');
     log.info({ ...details, tools: opened.tools.length }, 'an MCP server is connected');
     take(opened.tools);
+    // It may have gone before it was ours to lose.
+    if (opened.fault !== undefined) return lost(opened, opened.fault);
     if (config.transport === 'stdio') return;
     pinging = setInterval(() => void pingIdle(), PING_MS);
     pinging.unref();
@@ -231,7 +233,7 @@ export function createMcpConnection(
       session = undefined;
       // What is about to open closes itself.
       await attempt;
-      await Promise.all(closings);
+      await Promise.all(endings);
     },
   };
 }

@@ -6,6 +6,9 @@ import { createMadeCalls, type MadeCalls } from './made-calls.ts';
 import { createReaper } from './reaper.ts';
 import { nameTools } from './tool-names.ts';
 
+/** How long an agent waits for its servers when it is built: a start or a change should not hang on one that hangs. */
+const PATIENCE_MS = 5_000;
+
 /** A tool of a server, as an agent gets it. */
 export interface McpTool {
   /** What the agent and its model know it by. */
@@ -45,7 +48,10 @@ export interface McpShare {
 
 /** Connects to tool servers and shares each connection between the engines that ask for the same server. */
 export interface McpPool {
-  /** Connects to all at once. A server that cannot be reached is no failure: it is tried again and again. */
+  /**
+   * Connects to all at once, and waits a few seconds for them. A server that cannot be reached is no failure: it is tried
+   * again and again, and its tools come when it does.
+   */
   acquire(servers: readonly McpServerConfig[]): Promise<McpShare>;
   /** Whether an engine is in use that has other tools than its servers have by now. */
   readonly stale: boolean;
@@ -100,7 +106,7 @@ export function createMcpPool(options: {
   return {
     async acquire(configs) {
       const shares = configs.map((config) => ({ config, ...share(config) }));
-      await Promise.all(shares.map(({ connection }) => connection.tried));
+      await soon(Promise.all(shares.map(({ connection }) => connection.tried)));
       for (const { config, connection } of shares) warnOfUnknown(config, connection, options.log);
       const built = shares.map(({ connection }) => connection.revision);
       const tools = nameTools(shares);
@@ -135,6 +141,16 @@ export function createMcpPool(options: {
       reaper.close();
     },
   };
+}
+
+/** Waits for `work`, but not long. */
+async function soon(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
 
 /** A tool that is named wrongly would be called without the approval it should need. */

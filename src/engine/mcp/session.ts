@@ -39,6 +39,8 @@ export interface SessionEvents {
 /** A connection to a tool server for as long as it lasts. */
 export interface McpSession {
   readonly tools: readonly Tool[];
+  /** Why it was lost; undefined as long as it is not. */
+  readonly fault: Error | undefined;
   list(): Promise<Tool[]>;
   call(
     tool: string,
@@ -135,6 +137,9 @@ function live(
   };
   const session: McpSession = {
     tools: made.tools,
+    get fault() {
+      return why;
+    },
     list: () => listTools(client, { timeout: HANDSHAKE_SECONDS * 1_000, signal: controller.signal }),
     async call(tool, args, { signal, onProgress }) {
       const { CallToolResultSchema } = await import('@modelcontextprotocol/sdk/types.js');

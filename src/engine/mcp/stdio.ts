@@ -1,7 +1,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { ConnectionFailure } from '../../outbound/failure.ts';
@@ -27,6 +27,8 @@ const COMPLAINT_LENGTH = 4_096;
 /** What one message may have. */
 const MESSAGE_BYTES = 8 * 1024 * 1024;
 
+const LF = 10;
+
 /** Lines in a row that are no messages, after which the program is taken for something else. */
 const STRAY_LINES = 1_000;
 
@@ -44,7 +46,8 @@ export class McpStdioTransport implements Transport {
   fault: ConnectionFailure | undefined;
   readonly #program: McpProgram;
   readonly #signal: AbortSignal;
-  readonly #received = new ReadBuffer({ maxBufferSize: MESSAGE_BYTES });
+  #held: Buffer[] = [];
+  #heldBytes = 0;
   #child: ChildProcessWithoutNullStreams | undefined;
   #ended: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -140,28 +143,39 @@ export class McpStdioTransport implements Transport {
     this.onclose?.();
   }
 
+  /** The SDK's own buffer copies all it holds with every chunk. */
   #read(chunk: Buffer): void {
-    try {
-      this.#received.append(chunk);
-    } catch {
-      return this.#refuse('The program prints a message that is too long');
+    let start = 0;
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+      const line = Buffer.concat([...this.#held, chunk.subarray(start, end)]).toString();
+      this.#hold([]);
+      start = end + 1;
+      this.#take(line.replace(/\r$/, ''));
+      if (this.fault !== undefined) return;
     }
-    for (;;) {
-      try {
-        const message = this.#received.readMessage();
-        if (message === null) return;
-        this.#strayLines = 0;
-        this.onmessage?.(message);
-      } catch (error) {
-        this.#strayLines += 1;
-        if (this.#strayLines >= STRAY_LINES) return this.#refuse('The program prints text that is no MCP message');
-        this.onerror?.(error as Error);
-      }
+    if (start < chunk.length) this.#hold([...this.#held, chunk.subarray(start)]);
+    if (this.#heldBytes > MESSAGE_BYTES) this.#refuse('The program prints a message that is too long');
+  }
+
+  #hold(parts: Buffer[]): void {
+    this.#held = parts;
+    this.#heldBytes = parts.reduce((bytes, part) => bytes + part.length, 0);
+  }
+
+  #take(line: string): void {
+    try {
+      const message = deserializeMessage(line);
+      this.#strayLines = 0;
+      this.onmessage?.(message);
+    } catch (error) {
+      this.#strayLines += 1;
+      if (this.#strayLines >= STRAY_LINES) return this.#refuse('The program prints text that is no MCP message');
+      this.onerror?.(error as Error);
     }
   }
 
   #refuse(why: string): void {
-    this.#received.clear();
+    this.#hold([]);
     this.fault ??= new ConnectionFailure(why);
     if (this.#child === undefined) return;
     this.#child.stdout.removeAllListeners('data').destroy();
