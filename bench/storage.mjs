@@ -20,6 +20,7 @@ const HELP = `Usage: npm run bench:storage -- [options]
   --turns <n>       turns of the conversation (default 500)
   --tokens <n>      tokens of an answer, about nine bytes each (default 50)
   --postgres <url>  an empty database; without it SQLite alone is measured
+  --only <kind>     sqlite or postgres alone
   --dist <dist>     build to measure (default ./dist)`;
 
 const { values: options } = parseArgs({
@@ -27,6 +28,7 @@ const { values: options } = parseArgs({
     turns: { type: 'string', default: '500' },
     tokens: { type: 'string', default: '50' },
     postgres: { type: 'string' },
+    only: { type: 'string' },
     dist: { type: 'string', default: fileURLToPath(new URL('../dist', import.meta.url)) },
     help: { type: 'boolean', default: false },
   },
@@ -50,7 +52,8 @@ let said = 0;
 
 const sizes = [];
 const cuts = [];
-for (const kind of options.postgres === undefined ? ['sqlite'] : ['sqlite', 'postgres']) {
+const kinds = options.postgres === undefined ? ['sqlite'] : ['sqlite', 'postgres'];
+for (const kind of kinds.filter((one) => options.only === undefined || one === options.only)) {
   for (const keep of ['0', '100']) {
     console.error(`${kind}, ${turns} turns, SERVICE_CHECKPOINT_KEEP=${keep}`);
     const root = mkdtempSync(join(tmpdir(), 'bench-'));
@@ -60,13 +63,9 @@ for (const kind of options.postgres === undefined ? ['sqlite'] : ['sqlite', 'pos
         for (let turn = 0; turn < turns; turn++) took.push(await say(app));
         if (keep !== '0') await settled(app);
         const { bytes, checkpoints } = await sizeOf(app);
-        sizes.push([
-          kind,
-          keep === '0' ? 'all' : keep,
-          String(checkpoints),
-          megabytes(bytes),
-          ms(median(took.slice(-20))),
-        ]);
+        const last = ms(median(took.slice(-20)));
+        const kept = keep === '0' ? 'all' : keep;
+        sizes.push([kind, kept, String(checkpoints), megabytes(bytes), await inUse(app), last]);
       });
       if (keep !== '0') continue;
       // The same thread, when a server with a bound finds it.
@@ -77,9 +76,8 @@ for (const kind of options.postgres === undefined ? ['sqlite'] : ['sqlite', 'pos
         const { checkpoints } = await round(app);
         const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
         delay.disable();
-        const { bytes, reusableBytes } = await sizeOf(app);
-        const left = reusableBytes === null ? '–' : megabytes(bytes - reusableBytes);
-        cuts.push([kind, String(checkpoints), seconds, ms(delay.max / 1e6), megabytes(bytes), left]);
+        const { bytes } = await sizeOf(app);
+        cuts.push([kind, String(checkpoints), seconds, ms(delay.max / 1e6), megabytes(bytes), await inUse(app)]);
       });
     } finally {
       rmSync(root, { recursive: true, force: true });
@@ -89,7 +87,7 @@ for (const kind of options.postgres === undefined ? ['sqlite'] : ['sqlite', 'pos
 console.log(
   [
     `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}: one thread of ${turns} turns, ${tokens} tokens each.`,
-    table(['Memory', 'Kept', 'Checkpoints', 'MB', 'A turn at the end, ms'], sizes),
+    table(['Memory', 'Kept', 'Checkpoints', 'MB', 'MB in use', 'A turn at the end, ms'], sizes),
     table(['Cut at the start', 'Deleted', 'Seconds', 'Longest hold-up, ms', 'MB after', 'MB in use'], cuts),
   ].join('\n\n'),
 );
@@ -130,6 +128,18 @@ async function report(app) {
 
 async function sizeOf(app) {
   return (await report(app)).memory;
+}
+
+/** Megabytes without what is free: SQLite tells, PostgreSQL is tidied up for it. */
+async function inUse(app) {
+  const { backend, bytes, reusableBytes } = await sizeOf(app);
+  if (backend !== 'postgres') return megabytes(bytes - reusableBytes);
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: options.postgres });
+  await client.connect();
+  await client.query('VACUUM FULL');
+  await client.end();
+  return megabytes((await sizeOf(app)).bytes);
 }
 
 /** Waits until the first look at all threads is over. */
