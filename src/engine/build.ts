@@ -8,7 +8,7 @@ import type { CheckpointerConfig, MemoryPool } from './memory/index.ts';
 import type { ExporterPool } from './observability/pool.ts';
 import { secretsIn } from './tracing/scrub.ts';
 import type { SpanSink } from './tracing/span.ts';
-import { createTracer, type Tracer, type TracingLimits } from './tracing/tracer.ts';
+import type { Tracer, TracingLimits } from './tracing/tracer.ts';
 
 /** A built agent with the configuration it was built from. */
 export interface Engine {
@@ -49,15 +49,12 @@ export async function buildEngine(config: EngineConfig, ports: EnginePorts): Pro
   const { name } = config.agent.config;
   const exporters = await ports.tracing.exporters.acquire(config.observability, name);
   try {
+    const tracer = await tracerOf(config, [...exporters.sinks, ...ports.tracing.sinks], ports.tracing);
     const agent = await createAgent(config.agent, {
       memory: ports.memory,
       defaultCheckpointer: ports.defaultCheckpointer,
       prompts: createPrompts(config.prompts),
       loadModule: (definition, isAgent) => loadAgentModule(definition, ports.root, isAgent),
-    });
-    const tracer = createTracer(name, [...exporters.sinks, ...ports.tracing.sinks], {
-      maxValueBytes: ports.tracing.maxValueBytes,
-      secrets: [...ports.tracing.secrets, ...secretsIn(config)],
     });
     const close = async (): Promise<void> => {
       const ended = await Promise.allSettled([agent.close(), exporters.release()]);
@@ -68,4 +65,15 @@ export async function buildEngine(config: EngineConfig, ports: EnginePorts): Pro
     await exporters.release();
     throw error;
   }
+}
+
+/** What records the runs of an engine. Loaded when there is somebody to listen. */
+async function tracerOf(
+  config: EngineConfig,
+  sinks: readonly SpanSink[],
+  { maxValueBytes, secrets }: TracingLimits,
+): Promise<Tracer | undefined> {
+  if (sinks.length === 0) return undefined;
+  const { createTracer } = await import('./tracing/tracer.ts');
+  return createTracer(config.agent.config.name, sinks, { maxValueBytes, secrets: [...secrets, ...secretsIn(config)] });
 }
