@@ -4,30 +4,31 @@
  *
  * @module
  */
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
 import { table } from './report.mjs';
+import { measureSpanCost } from './span-cost.mjs';
 import { median } from './stats.mjs';
 import { order } from './tokens.mjs';
 
 const HELP = `Usage: npm run bench:tracing -- [options]
 
-  --rounds <n>   rounds that count (default 60)
-  --runs <n>     runs of each server in a round (default 50)
+  --rounds <n>   rounds that count (default 300)
+  --runs <n>     runs of each server in a round (default 10)
   --tokens <n>   tokens of a run (default 200)
   --prompt <n>   characters of further messages in the conversation (default 0)
   --dist <dist>  build to measure (default ./dist)`;
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '60' },
-    runs: { type: 'string', default: '50' },
+    rounds: { type: 'string', default: '300' },
+    runs: { type: 'string', default: '10' },
     tokens: { type: 'string', default: '200' },
     prompt: { type: 'string', default: '0' },
     dist: { type: 'string', default: fileURLToPath(new URL('../dist', import.meta.url)) },
@@ -47,14 +48,19 @@ const dist = pathToFileURL(resolve(options.dist)).href;
 const { readEnv } = await import(`${dist}/env.js`);
 const { createServices } = await import(`${dist}/services.js`);
 
-// In a thread of its own, so that receiving is not counted.
-const collector = new Worker(
-  `import { createServer } from 'node:http';
-   import { parentPort } from 'node:worker_threads';
-   const server = createServer((request, response) => request.resume().on('end', () => response.end()));
-   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
-  { eval: true, type: 'module' },
+const cost = await measureSpanCost(dist, tokens);
+const us = (value) => value.toFixed(0);
+console.log(
+  `By itself: recording a run of three spans takes ${us(cost.recording)} µs, encoding it ${us(cost.encoding)} µs for each ` +
+    `exporter (${us(cost.bytes)} bytes).\n`,
 );
+
+// In a process of its own, so that receiving is not counted.
+const COLLECTOR = `
+const server = require('node:http').createServer((request, response) => request.resume().on('end', () => response.end()));
+server.listen(0, '127.0.0.1', () => process.send(server.address().port));
+process.on('disconnect', () => process.exit());`;
+const collector = spawn(process.execPath, ['-e', COLLECTOR], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
 const port = await new Promise((resolve) => collector.once('message', resolve));
 const otlp = (path) => ({ provider: 'OTLP', config: { endpoint: `http://127.0.0.1:${port}/${path}` } });
 
@@ -64,29 +70,34 @@ const contenders = [
   await start('one exporter', [otlp('a')], []),
   await start('three exporters', [otlp('a'), otlp('b'), otlp('c')], []),
 ];
-for (let round = -5; round < rounds; round += 1) {
-  for (const contender of contenders) {
-    const before = process.threadCpuUsage?.() ?? process.cpuUsage();
+for (let round = -30; round < rounds; round += 1) {
+  // Each goes first in its turn: whoever follows another finds that one's caches.
+  for (const at of contenders.keys()) {
+    const contender = contenders[(at + round + 30) % contenders.length];
+    const before = process.cpuUsage();
     const startedAt = performance.now();
     for (let n = 0; n < runs; n += 1) await run(contender.services);
     const ms = performance.now() - startedAt;
-    const after = process.threadCpuUsage?.(before) ?? process.cpuUsage(before);
-    if (round >= 0) contender.rounds.push({ ms: ms / runs, cpu: (after.user + after.system) / 1_000 / runs });
+    const { user, system } = process.cpuUsage(before);
+    if (round >= 0) contender.rounds.push({ ms: ms / runs, cpu: (user + system) / 1_000 / runs });
   }
 }
 const [base] = contenders;
 const rows = contenders.map(({ label, rounds: measured }) => {
-  const ratios = measured.map(({ ms }, round) => base.rounds[round].ms / ms).sort((a, b) => a - b);
-  const at = (share) => ratios[Math.floor(share * (ratios.length - 1))].toFixed(3);
-  const middle = (key) => median(measured.map((round) => round[key])).toFixed(2);
-  return [label, middle('ms'), middle('cpu'), `${at(0.5)}× (${at(0.25)}–${at(0.75)})`];
+  const middle = (key) => median(measured.map((round) => round[key]));
+  const ratios = (key) => {
+    const sorted = measured.map((round, index) => base.rounds[index][key] / round[key]).sort((a, b) => a - b);
+    const at = (share) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(3);
+    return `${at(0.5)}× (${at(0.25)}–${at(0.75)})`;
+  };
+  return [label, middle('cpu').toFixed(2), ratios('cpu'), ratios('ms')];
 });
-console.log(table(['Server', 'ms per run', 'CPU ms per run', 'runs/s, median and quartiles'], rows));
+console.log(table(['Server', 'CPU ms per run', 'runs per CPU second', 'runs per second'], rows));
 for (const { services, folder } of contenders) {
   await services.close();
   rmSync(folder, { recursive: true, force: true });
 }
-await collector.terminate();
+collector.disconnect();
 
 async function start(label, observability, sinks) {
   const folder = mkdtempSync(join(tmpdir(), 'bench-tracing-'));

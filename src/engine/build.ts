@@ -10,7 +10,7 @@ import { createPrompts, type PromptLibrary } from './prompts/prompts.ts';
 import type { StorePool } from './stores/index.ts';
 import { secretsIn } from './tracing/scrub.ts';
 import type { SpanSink } from './tracing/span.ts';
-import { createTracer, type Tracer, type TracingLimits } from './tracing/tracer.ts';
+import type { Tracer, TracingLimits } from './tracing/tracer.ts';
 
 /** A built agent with the configuration it was built from. */
 export interface Engine {
@@ -55,7 +55,6 @@ export interface TracingPorts extends TracingLimits {
 export async function buildEngine(config: EngineConfig, ports: EnginePorts): Promise<Engine> {
   const inputGuardrails = await createInputGuardrails(config.guardrails?.input ?? []);
   const prompts = createPrompts(config.prompts);
-  const { name } = config.agent.config;
   const { tracing } = ports;
   const mcp = await ports.mcp.acquire(config.mcpServers ?? []);
   let exporters: ExporterShare | undefined;
@@ -64,7 +63,8 @@ export async function buildEngine(config: EngineConfig, ports: EnginePorts): Pro
     for (const result of ended) if (result.status === 'rejected') throw result.reason;
   };
   try {
-    exporters = await tracing.exporters.acquire(config.observability, name);
+    exporters = await tracing.exporters.acquire(config.observability, config.agent.config.name);
+    const tracer = await tracerOf(config, [...exporters.sinks, ...tracing.sinks], tracing);
     const agent = await createAgent(config.agent, {
       memory: ports.memory,
       mcp,
@@ -73,13 +73,20 @@ export async function buildEngine(config: EngineConfig, ports: EnginePorts): Pro
       prompts,
       loadModule: (definition, isAgent, prepare) => loadAgentModule(definition, ports.root, isAgent, prepare),
     });
-    const tracer = createTracer(name, [...exporters.sinks, ...tracing.sinks], {
-      maxValueBytes: tracing.maxValueBytes,
-      secrets: [...tracing.secrets, ...secretsIn(config)],
-    });
     return { config, agent, prompts, inputGuardrails, mcp, tracer, close: () => close(agent) };
   } catch (error) {
     await close().catch(() => undefined);
     throw error;
   }
+}
+
+/** What records the runs of an engine. Loaded when there is somebody to listen. */
+async function tracerOf(
+  config: EngineConfig,
+  sinks: readonly SpanSink[],
+  { maxValueBytes, secrets }: TracingLimits,
+): Promise<Tracer | undefined> {
+  if (sinks.length === 0) return undefined;
+  const { createTracer } = await import('./tracing/tracer.ts');
+  return createTracer(config.agent.config.name, sinks, { maxValueBytes, secrets: [...secrets, ...secretsIn(config)] });
 }

@@ -1,6 +1,6 @@
 import type { AttributeValue, SpanRecord } from '../tracing/span.ts';
 import { defineExporter, text, withPath } from './define.ts';
-import { createGoogleAuth, googleEndpoint } from './google-auth.ts';
+import { googleEndpoint } from './google-endpoint.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/logging.write';
 
@@ -20,6 +20,7 @@ export const gcpLogging = defineExporter({
     endpoint: googleEndpoint(),
   },
   async open({ gcpProjectId, region, logName, resourceType, severity, endpoint }, ports) {
+    const { createGoogleAuth } = await import('./google-auth.ts');
     const auth = createGoogleAuth(SCOPE, ports.google);
     return {
       url: withPath(endpoint || 'https://logging.googleapis.com', '/v2/entries:write'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineExporter, text, withPath } from './define.ts';
-import { createGoogleAuth, googleEndpoint } from './google-auth.ts';
+import { googleEndpoint } from './google-endpoint.ts';
 import { createOtlpEncoder, isRoot } from './otlp-encoder.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/trace.append';
@@ -18,6 +18,7 @@ export const gcpTrace = defineExporter({
     endpoint: googleEndpoint(),
   },
   async open({ gcpProjectId, region, traceName, samplingRate, flushInterval, endpoint }, ports) {
+    const { createGoogleAuth } = await import('./google-auth.ts');
     const auth = createGoogleAuth(SCOPE, ports.google);
     let encode: Awaited<ReturnType<typeof createOtlpEncoder>> | undefined;
     const encoder = async (signal: AbortSignal) => {

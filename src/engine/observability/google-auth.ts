@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { createFetch } from '../../outbound/fetch.ts';
-import { type GoogleEnvironment, webAddress } from './define.ts';
+import type { GoogleEnvironment } from './define.ts';
 import { DeliveryFault } from './delivery-fault.ts';
 
 /** How long before its end a token is no longer used. */
@@ -40,24 +40,6 @@ export interface GoogleAuth {
   renew(): void;
   /** The project the credentials are of. @throws DeliveryFault when nobody says. */
   project(signal: AbortSignal): Promise<string>;
-}
-
-/**
- * Another address of a Google API: a regional or private one, or a stand-in on this machine. No other, because it is
- * sent a token of the operator's, whom whoever writes the configuration need not be.
- */
-export const googleEndpoint = () =>
-  webAddress()
-    .refine((value) => value === '' || value.includes('${') || mayHaveToken(new URL(value)), {
-      error: 'must be an address under googleapis.com, or on this machine',
-      abort: true,
-      when: ({ value }) => typeof value === 'string' && (value === '' || value.includes('${') || URL.canParse(value)),
-    })
-    .optional();
-
-function mayHaveToken({ protocol, hostname }: URL): boolean {
-  if (hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname)) return true;
-  return protocol === 'https:' && /(?:^|\.)googleapis\.com$/.test(hostname);
 }
 
 /** Makes the credentials. The addresses asked come from the operator, not from the configuration, so they are not checked. */

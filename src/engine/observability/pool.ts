@@ -1,7 +1,7 @@
 import { BuildProblem } from '../build-problem.ts';
 import type { SpanSink } from '../tracing/span.ts';
 import type { ExporterPorts } from './define.ts';
-import { createDelivery, type Delivery, type DeliveryLog, type ExporterStatus } from './delivery.ts';
+import type { Delivery, DeliveryLog, ExporterStatus } from './delivery.ts';
 import { type ObservabilityProvider, openDestination } from './index.ts';
 
 /** An engine's share in its exporters. */
@@ -25,6 +25,8 @@ export function createExporterPool(options: Omit<ExporterPorts, 'serviceName'> &
   const open = new Map<string, { delivery: Promise<Delivery>; ready: Delivery | undefined; shares: number }>();
 
   const start = async (entry: ObservabilityProvider, serviceName: string): Promise<Delivery> => {
+    // Loaded by the first exporter there is.
+    const { createDelivery } = await import('./delivery.ts');
     const destination = await openDestination(entry, { ...ports, serviceName });
     return createDelivery(entry.provider, destination, ports.targets, log);
   };

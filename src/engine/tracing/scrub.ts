@@ -8,28 +8,29 @@ const SECRET_LENGTH = 8;
 const SECRET_NAME =
   /(?:api|access|secret|private|signing|encryption|service|account|auth)[-_ ]?key|token(?!s|_?count|_?type|iz)|secret|passw|passphrase|\bpwd\b|credential|authorization|cookie|signature/i;
 
+/** The end of such a name, to be looked back at. */
+const NAMED = `(?:${SECRET_NAME.source})[\\w.-]{0,20}`;
+
 /**
  * Secrets known by how they look, in plain texts and in JSON, where a line break before one is the letter n. `hint` is
- * looked for first: that costs next to nothing, the pattern does not.
+ * looked for first: that costs next to nothing, the pattern does not. Patterns begin with something that is rare, and look
+ * back from there, because texts are long and secrets few.
  */
-const PATTERNS: readonly { hint: string; inJson?: string; pattern: RegExp; mask: string }[] = [
+const PATTERNS: readonly { hint: string; plainOnly?: true; pattern: RegExp; mask: string }[] = [
+  // JSON within a text, as tools answer it. In JSON the names of its own members have been seen to already.
+  { hint: '":', plainOnly: true, pattern: new RegExp(`":(?<=${NAMED}":)(\\s*")[^"]+`, 'gi'), mask: `":$1${MASK}` },
   {
-    // JSON within a text, as tools answer it. In JSON the names of its own members have been seen to already.
-    hint: '":',
-    inJson: '\\":',
-    pattern: new RegExp(
-      `(\\\\*"[\\w.-]{0,40}?(?:${SECRET_NAME.source})[\\w.-]{0,40}\\\\*"\\s*:\\s*\\\\*")[^"\\\\]+`,
-      'gi',
-    ),
-    mask: `$1${MASK}`,
+    hint: '\\":',
+    pattern: new RegExp(`\\\\":(?<=${NAMED}\\\\+":)(\\s*\\\\+")[^"\\\\]+`, 'gi'),
+    mask: `\\":$1${MASK}`,
   },
+  // As shells and INI files have it.
   {
-    // As shells and INI files have it.
     hint: '=',
-    pattern: new RegExp(`((?:${SECRET_NAME.source})[\\w.-]{0,40} ?= ?\\\\*["']?)[^\\s&;"'\\\\#]{4,}`, 'gi'),
-    mask: `$1${MASK}`,
+    pattern: new RegExp(`=(?<=${NAMED} ?=)( ?(?:\\\\*["'])?)[^\\s"'\\\\&;#]{4,}`, 'gi'),
+    mask: `=$1${MASK}`,
   },
-  { hint: '://', pattern: /([a-z][a-z0-9+.-]{0,30}:\/\/[^\s/@:"\\]*):[^\s/@"\\]+@/gi, mask: `$1:${MASK}@` },
+  { hint: '://', pattern: /(:\/\/[^\s/@:"\\]*):[^\s/@"\\]+@/g, mask: `$1:${MASK}@` },
   {
     hint: '=',
     pattern: /([?&;][^=&;\s"\\]{0,60}(?:key|token|secret|passw|passwd|signature|sig)[^=&;\s"\\]{0,60}=)[^&;\s"\\#]+/gi,
@@ -74,8 +75,9 @@ export function createScrubber(known: Iterable<string>): Scrubber {
     text(text, isJson = false) {
       let clean = text;
       for (const secret of secrets) if (clean.includes(secret)) clean = clean.replaceAll(secret, MASK);
-      for (const { hint, inJson = hint, pattern, mask } of PATTERNS) {
-        if (clean.includes(isJson ? inJson : hint)) clean = clean.replace(pattern, mask);
+      for (const { hint, plainOnly, pattern, mask } of PATTERNS) {
+        if (isJson && plainOnly === true) continue;
+        if (clean.includes(hint)) clean = clean.replace(pattern, mask);
       }
       return clean;
     },
@@ -93,7 +95,7 @@ export function createScrubber(known: Iterable<string>): Scrubber {
 
 /** A secret as it may stand in texts: as it is, as JSON writes it, as a URL does. */
 function spellings(secret: string): string[] {
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.replace(/\p{Surrogate}/gu, ''))];
 }
 
 /** The texts of a value that stand under secret-looking names, however deep. Prose is none, whatever it is called. */

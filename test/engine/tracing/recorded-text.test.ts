@@ -146,6 +146,8 @@ describe('secrets', () => {
     ['two lines\nsk-proj-abcdefghijklmnop', 'two lines\n***'],
     ['my key is sk-ant-api03-abcdefghijkl, ok?', 'my key is ***, ok?'],
     ['{"note":"hi","api_key":"abc-123","n":1}', '{"note":"hi","api_key":"***","n":1}'],
+    ['{"password": "two words"}', '{"password": "***"}'],
+    ['{"inner":"{\\"client_secret\\":\\"abc\\"}"}', '{"inner":"{\\"client_secret\\":\\"***\\"}"}'],
     ['OPENAI_API_KEY=abcdefgh and password = "hunter22"', 'OPENAI_API_KEY=*** and password = "***"'],
     ['{"output_tokens":120,"keyword":"train"}', '{"output_tokens":120,"keyword":"train"}'],
     ['Authorization: Bearer abcdefghijk1', 'Authorization: Bearer ***'],

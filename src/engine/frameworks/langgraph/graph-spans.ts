@@ -67,7 +67,7 @@ export class GraphSpans {
   ): void {
     const model = typeof metadata?.ls_model_name === 'string' ? metadata.ls_model_name : undefined;
     const span = this.#trace.start(
-      model === undefined ? (runName ?? operation) : `chat ${model}`,
+      model === undefined ? (runName ?? operation) : `${operation} ${model}`,
       'LLM',
       this.#parent(parentRunId),
     );
