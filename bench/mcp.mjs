@@ -148,7 +148,6 @@ function post(url, body) {
   return fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 }
 
-
 async function ask(base) {
   runs += 1;
   const messages = [{ id: `m${runs}`, role: 'user', content: 'measure' }];
