@@ -3,8 +3,8 @@ import { type Agent, FRAMEWORKS } from '../engine/agent.ts';
 import type { AgentGraph } from '../engine/drawing/agent-graph.ts';
 import { drawAscii } from '../engine/drawing/ascii.ts';
 import { drawMermaid } from '../engine/drawing/mermaid.ts';
+import { maskSecrets } from '../masking.ts';
 import { problem } from '../problems.ts';
-import { maskSecrets } from './masking.ts';
 import type { WithEngine } from './with-engine.ts';
 
 const JsonObject = z.record(z.string(), z.unknown());

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MASK } from '../masking.ts';
+import { MASK } from '../../masking.ts';
 
 /**
  * How a schema marks what must not be shown: `.meta({ secret: … })` on a string (`true`: all of it; `url`: the

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../engine/encode.ts';
+import { MASK } from '../../masking.ts';
 import { type ProblemDetail, problem } from '../../problems.ts';
-import { MASK } from '../masking.ts';
 import type { ConfigRecord } from '../resources/define.ts';
 import { type ResourceName, resourceKind } from '../resources/index.ts';
 import { mapSecrets, maskSecret } from './secret-fields.ts';

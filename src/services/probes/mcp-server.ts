@@ -1,9 +1,9 @@
 import { McpServerConfig } from '../../engine/mcp/config.ts';
 import { listTools } from '../../engine/mcp/list-tools.ts';
 import { routeTo } from '../../engine/mcp/transport.ts';
+import { ConnectionFailure } from '../../outbound/failure.ts';
 import type { Targets } from '../../outbound/targets.ts';
 import type { ConnectionCheck } from './connection-check.ts';
-import { ProbeFailure } from './failure.ts';
 import { runProbe, type Variables } from './run-probe.ts';
 
 /** Longest a request takes; what all of them take together is bounded elsewhere. */
@@ -33,7 +33,7 @@ export function probeMcpServer(
     secrets: ({ headers, env }) => [...Object.values(headers), ...Object.values(env)],
     async run(server, signal) {
       if (server.transport === 'stdio' && !allowStdio) {
-        throw new ProbeFailure('Transport stdio starts a program, which needs SERVICE_ALLOW_STDIO_MCP=true');
+        throw new ConnectionFailure('Transport stdio starts a program, which needs SERVICE_ALLOW_STDIO_MCP=true');
       }
       const tools = await toolNames(server, { root, targets, signal });
       return { name: server.name, transport: server.transport, tools, toolCount: tools.length };

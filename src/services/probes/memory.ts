@@ -1,6 +1,6 @@
+import { ConnectionFailure } from '../../outbound/failure.ts';
 import { MemoryPayload } from '../resources/memory.ts';
 import type { ConnectionCheck } from './connection-check.ts';
-import { ProbeFailure } from './failure.ts';
 import { checkPostgres } from './postgres.ts';
 import { runProbe, type Variables } from './run-probe.ts';
 import { checkSqlite } from './sqlite.ts';
@@ -33,7 +33,8 @@ export function probeMemory(
             await checkPostgres(memory.db_url, signal);
             return { backend: memory.type };
           }
-          if (!memory.db_url.startsWith('sqlite:///')) throw new ProbeFailure('db_url: must start with sqlite:///');
+          if (!memory.db_url.startsWith('sqlite:///'))
+            throw new ConnectionFailure('db_url: must start with sqlite:///');
           await checkSqlite(memory.db_url, root, signal);
           return { backend: memory.type };
       }
@@ -42,6 +43,6 @@ export function probeMemory(
 }
 
 function given(name: string, value: string): string {
-  if (value.trim() === '') throw new ProbeFailure(`${name}: is not set`);
+  if (value.trim() === '') throw new ConnectionFailure(`${name}: is not set`);
   return value;
 }

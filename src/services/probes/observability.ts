@@ -4,10 +4,10 @@ import { ObservabilityProvider, openDestination } from '../../engine/observabili
 import { LANGSMITH_HOST } from '../../engine/observability/langsmith.ts';
 import { postSpans } from '../../engine/observability/post.ts';
 import { exchange } from '../../outbound/exchange.ts';
+import { ConnectionFailure } from '../../outbound/failure.ts';
 import type { Targets } from '../../outbound/targets.ts';
 import { packageVersion } from '../../package-info.ts';
 import type { ConnectionCheck } from './connection-check.ts';
-import { ProbeFailure } from './failure.ts';
 import { runProbe, type Variables } from './run-probe.ts';
 
 /** Whether spans can be sent where a provider, or the first enabled one of a list, says. */
@@ -43,7 +43,7 @@ async function check(entry: ObservabilityProvider, asking: Asking): Promise<Reco
   const { provider } = entry;
   if (entry.provider === 'GCP_LOGGING' || entry.provider === 'GCP_TRACE') {
     const { credentialsFile, metadataHost } = googleEnvironment(asking.variables);
-    if (entry.config.gcpProjectId.trim() === '') throw new ProbeFailure('gcpProjectId: is not set');
+    if (entry.config.gcpProjectId.trim() === '') throw new ConnectionFailure('gcpProjectId: is not set');
     if (credentialsFile !== undefined || metadataHost !== undefined) {
       return { provider, ...(await tryIngest(entry, asking)) };
     }
@@ -70,14 +70,14 @@ function addressOf(entry: Exclude<ObservabilityProvider, { provider: 'GCP_LOGGIN
   }
 }
 
-/** @throws ProbeFailure when the address does not answer, or answers that it is broken. */
+/** @throws ConnectionFailure when the address does not answer, or answers that it is broken. */
 async function statusOf(name: string, address: string, asking: Asking): Promise<number> {
-  if (address.trim() === '') throw new ProbeFailure(`${name}: is not set`);
+  if (address.trim() === '') throw new ConnectionFailure(`${name}: is not set`);
   const url = new URL(address);
   let status = await ask(url, 'HEAD', asking);
   // Some know only GET.
   if (status >= 400) status = await ask(url, 'GET', asking);
-  if (status >= 500) throw new ProbeFailure(`The server answers with status ${status}`);
+  if (status >= 500) throw new ConnectionFailure(`The server answers with status ${status}`);
   return status;
 }
 

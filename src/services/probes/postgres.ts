@@ -1,14 +1,15 @@
 import { tellPostgres } from '../../engine/memory/postgres-failure.ts';
 import { connectionOf, PostgresUrl } from '../../engine/memory/postgres-pool.ts';
-import { ProbeFailure } from './failure.ts';
+import { ConnectionFailure } from '../../outbound/failure.ts';
 
 /**
  * Connects to a PostgreSQL database and asks it something trivial.
  *
- * @throws ProbeFailure when it could not be used.
+ * @throws ConnectionFailure when it could not be used.
  */
 export async function checkPostgres(url: string, signal: AbortSignal): Promise<void> {
-  if (!PostgresUrl.safeParse(url).success) throw new ProbeFailure('db_url: must be a URL of a PostgreSQL database');
+  if (!PostgresUrl.safeParse(url).success)
+    throw new ConnectionFailure('db_url: must be a URL of a PostgreSQL database');
   const { default: pg } = await import('pg');
   try {
     const client = new pg.Client(connectionOf(url));
@@ -20,6 +21,6 @@ export async function checkPostgres(url: string, signal: AbortSignal): Promise<v
     await client.query('SELECT 1');
     await client.end();
   } catch (error) {
-    throw new ProbeFailure(tellPostgres(error));
+    throw new ConnectionFailure(tellPostgres(error));
   }
 }

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { resolveVariables } from '../../engine/config-file.ts';
 import { describeIssue, flattenIssue } from '../../issues.ts';
+import { ConnectionFailure, tellFailure } from '../../outbound/failure.ts';
 import { mapSecrets } from '../config/secret-fields.ts';
 import type { ConnectionCheck } from './connection-check.ts';
-import { ProbeFailure, tellFailure } from './failure.ts';
 import { withinLimit } from './time-limit.ts';
 
 /** Where `${NAME}` in a record is looked up. */
@@ -36,7 +36,7 @@ export async function runProbe<Schema extends z.ZodType>(
   try {
     const resolved = resolve(stored, variables, secrets);
     const parsed = probe.schema.safeParse(resolved);
-    if (!parsed.success) throw new ProbeFailure(parsed.error.issues.flatMap(flattenIssue).map(tellIssue)[0]);
+    if (!parsed.success) throw new ConnectionFailure(parsed.error.issues.flatMap(flattenIssue).map(tellIssue)[0]);
     mapSecrets(probe.schema, parsed.data, (text, mark) => {
       for (const secret of mark === 'url' ? urlSecrets(text) : [text]) remember(secret, secrets);
       return text;
@@ -49,7 +49,7 @@ export async function runProbe<Schema extends z.ZodType>(
   }
 }
 
-/** @throws ProbeFailure naming the variables that are not set. */
+/** @throws ConnectionFailure naming the variables that are not set. */
 function resolve(stored: unknown, variables: Variables, secrets: Set<string>): unknown {
   const unset = new Set<string>();
   // What stands in a variable is there because it is secret, or may be.
@@ -62,8 +62,8 @@ function resolve(stored: unknown, variables: Variables, secrets: Set<string>): u
   });
   const resolved = resolveVariables(stored, watched, [], (_, name) => unset.add(name));
   const names = [...unset];
-  if (names.length === 1) throw new ProbeFailure(`The variable ${names[0]} is not set`);
-  if (names.length > 1) throw new ProbeFailure(`The variables ${names.join(', ')} are not set`);
+  if (names.length === 1) throw new ConnectionFailure(`The variable ${names[0]} is not set`);
+  if (names.length > 1) throw new ConnectionFailure(`The variables ${names.join(', ')} are not set`);
   return resolved;
 }
 

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ConnectionFailure } from '../../outbound/failure.ts';
 import { loadSqliteDriver, sqlitePath } from '../../sqlite-driver.ts';
-import { ProbeFailure } from './failure.ts';
 
 type Driver = Awaited<ReturnType<typeof loadSqliteDriver>>;
 
@@ -14,7 +14,7 @@ const BETWEEN_MS = 100;
 /**
  * Queries an SQLite database, or sees whether it could be made. Makes and leaves nothing.
  *
- * @throws ProbeFailure when it could not be used.
+ * @throws ConnectionFailure when it could not be used.
  */
 export async function checkSqlite(url: string, root: string, signal: AbortSignal): Promise<void> {
   const path = sqlitePath(url, root);
@@ -22,9 +22,9 @@ export async function checkSqlite(url: string, root: string, signal: AbortSignal
   const found = await stat(path).catch(missing);
   if (found === undefined) return await checkFolder(dirname(path));
   // Opening a pipe or a device would block the process.
-  if (!found.isFile()) throw new ProbeFailure('The database is not a file');
+  if (!found.isFile()) throw new ConnectionFailure('The database is not a file');
   await access(path, constants.R_OK | constants.W_OK).catch(() => {
-    throw new ProbeFailure('The database file may not be read and written');
+    throw new ConnectionFailure('The database file may not be read and written');
   });
   const readonly = !(await isWalAtRest(path));
   const driver = await loadSqliteDriver();
@@ -33,8 +33,8 @@ export async function checkSqlite(url: string, root: string, signal: AbortSignal
       return query(driver, path, readonly);
     } catch (error) {
       const code = String((error as { code?: unknown }).code);
-      if (!code.startsWith('SQLITE_BUSY')) throw new ProbeFailure(tellCode(code));
-      if (attempt === ATTEMPTS) throw new ProbeFailure('The database is locked by another process');
+      if (!code.startsWith('SQLITE_BUSY')) throw new ConnectionFailure(tellCode(code));
+      if (attempt === ATTEMPTS) throw new ConnectionFailure('The database is locked by another process');
       // The driver would wait too, but block the process.
       await pause(BETWEEN_MS, undefined, { signal });
     }
@@ -70,16 +70,16 @@ async function isWalAtRest(path: string): Promise<boolean> {
 async function checkFolder(folder: string): Promise<void> {
   const found = await stat(folder).catch(missing);
   if (found === undefined && dirname(folder) !== folder) return await checkFolder(dirname(folder));
-  if (found?.isDirectory() !== true) throw new ProbeFailure('The folder of the database cannot be made');
+  if (found?.isDirectory() !== true) throw new ConnectionFailure('The folder of the database cannot be made');
   await access(folder, constants.W_OK | constants.X_OK).catch(() => {
-    throw new ProbeFailure('The folder of the database may not be written to');
+    throw new ConnectionFailure('The folder of the database may not be written to');
   });
 }
 
 function missing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;
-  if (error.code === 'ENOTDIR') throw new ProbeFailure('The folder of the database is not a folder');
-  throw new ProbeFailure(`The database file cannot be reached (${error.code})`);
+  if (error.code === 'ENOTDIR') throw new ConnectionFailure('The folder of the database is not a folder');
+  throw new ConnectionFailure(`The database file cannot be reached (${error.code})`);
 }
 
 function tellCode(code: string): string {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { ProbeFailure } from './failure.ts';
+import { ConnectionFailure } from '../../outbound/failure.ts';
 
 /** What a check may take in all. */
 const LIMIT_MS = 5_000;
@@ -11,7 +11,7 @@ const STOPPING_MS = 250;
  * Does `work` within five seconds. Its signal tells it to stop at once, also when it has ended; what it does then has
  * a moment, and is awaited.
  *
- * @throws what `work` throws, or a ProbeFailure when time is up.
+ * @throws what `work` throws, or a ConnectionFailure when time is up.
  */
 export async function withinLimit<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -20,7 +20,7 @@ export async function withinLimit<T>(work: (signal: AbortSignal) => Promise<T>):
   const timer: { limit?: NodeJS.Timeout; stopping?: NodeJS.Timeout } = {};
   const up = new Promise<never>((_, reject) => {
     timer.limit = setTimeout(
-      () => reject(new ProbeFailure(`No answer within ${LIMIT_MS / 1000} seconds`)),
+      () => reject(new ConnectionFailure(`No answer within ${LIMIT_MS / 1000} seconds`)),
       LIMIT_MS - STOPPING_MS,
     );
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tellFailure, toLine } from '../../../src/services/probes/failure.ts';
+import { tellFailure, toLine } from '../../src/outbound/failure.ts';
 
 test.each([
   ['one\n    at two (/a/b/c.js:1:2)', 'one'],

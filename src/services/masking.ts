@@ -1,1 +1,0 @@
-export { MASK, maskSecrets } from '../masking.ts';

@@ -1,1 +1,0 @@
-export { ConnectionFailure as ProbeFailure, tellFailure, toLine } from '../../outbound/failure.ts';
