@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { serveWeb } from '../cli/web.ts';
 import { cancelRun } from '../runs/support.ts';
 import { type Client, interruptsOf, stage } from '../support/client.ts';
+import { configWith, TOOLS_PROGRAM } from '../support/mcp.ts';
 import { ofType, runInput, type WireEvent } from '../support/runs.ts';
 import { openRun } from '../support/streams.ts';
 import { examplesOf } from './examples.ts';
@@ -28,9 +29,11 @@ async function modelServer(): Promise<Asked[]> {
       tools: names,
     });
     const call = { index: 0, id: 'call-1', type: 'function', function: { name: names[0], arguments: '{}' } };
-    const answer = names.length > 0 ? { tool_calls: [call] } : { content: 'Understood.' };
+    // What a tool has answered is answered in words.
+    const calls = names.length > 0 && messages.at(-1)?.role !== 'tool';
+    const answer = calls ? { tool_calls: [call] } : { content: 'Understood.' };
     const choices = [{ index: 0, delta: { role: 'assistant', ...answer } }];
-    const chunk = { id: 'c1', object: 'chat.completion.chunk', model: 'gpt-5-mini', choices };
+    const chunk = { id: `c${asked.length}`, object: 'chat.completion.chunk', model: 'gpt-5-mini', choices };
     response.setHeader('content-type', 'text/event-stream').end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
   });
   vi.stubEnv('OPENAI_BASE_URL', `${base}/v1`);
@@ -40,10 +43,10 @@ async function modelServer(): Promise<Asked[]> {
 }
 
 /** Serves the example with the configuration of the document, and gives a client that ana sits at. */
-async function serve(file: string, config?: string): Promise<Client> {
+async function serve(file: string, config?: string, files: Record<string, string> = {}): Promise<Client> {
   const source = EXAMPLES.find((example) => example.file === file)?.text ?? expect.unreachable(file);
   const yaml = config ?? EXAMPLES.find((example) => example.file === 'config.yaml')?.text ?? '';
-  const { client } = await stage(source, { agent: undefined as never, files: { 'config.yaml': yaml } });
+  const { client } = await stage(source, { agent: undefined as never, files: { 'config.yaml': yaml, ...files } });
   return client({ threadId: 'thread-1', headers: { 'x-service-user-id': 'ana' } });
 }
 
@@ -110,6 +113,20 @@ const TALKS: Record<string, (file: string) => Promise<void>> = {
       },
     ]);
     expect(events.at(-1)?.outcome).toEqual({ type: 'success', pendingToolCallIds: ['call-1'] });
+  },
+  async 'tools.ts'(file) {
+    const asked = await modelServer();
+    const server = {
+      name: 'counter',
+      transport: 'stdio',
+      command: process.execPath,
+      args: ['tools.mjs', 'tools=count'],
+    };
+    const client = await serve(file, configWith([server]), { 'tools.mjs': TOOLS_PROGRAM });
+    await client.say('Count');
+    expect(asked.map(({ tools }) => tools)).toEqual([['count'], ['count']]);
+    expect(asked[1]?.messages.at(-1)).toMatch(/^tool: /);
+    expect(last(client)).toBe('Understood.');
   },
   async 'progress.ts'(file) {
     const client = await serve(file);

@@ -61,7 +61,7 @@ test.each([false, true])(
 test('one that was stored before fails only when it is rendered, and can be put right', async () => {
   const agent = ECHO.replace(
     "'you said: '",
-    "(getPrompt(state.messages.at(-1).content)?.format({ user: 'A' }) ?? 'none')",
+    "(state.messages.at(-1).content === 'look' ? getPrompt('letter').content : getPrompt(state.messages.at(-1).content).format({ user: 'A' }))",
   );
   const { app, admin, logs } = await withAgent({
     files: { 'agent.ts': `import { getPrompt } from 'agent-engine-server/agent';\n${agent}` },
@@ -80,6 +80,7 @@ test('one that was stored before fails only when it is rendered, and can be put 
   expect(logs.find(({ msg }) => msg === 'a run failed')).toMatchObject({
     err: { message: `Prompt letter v1 cannot be rendered: ${FAULT}` },
   });
+  expect(textOf(await runEvents(app, runInput('look')))).toBe(`${BROKEN}look`);
   const [row] = (await admin.get('/prompts')).body;
   expect((await admin.patch(`/prompts/${row.id}`, { tags: ['broken'] })).body.data).toMatchObject({
     content: BROKEN,

@@ -33,7 +33,7 @@ export function createPrompts(list: readonly PromptVersion[]): PromptLibrary {
   const builtIn: PromptUse[] = [];
   let templates: PromptTemplates | undefined;
 
-  const use = ({ promptId, version }: PromptVersion): void => {
+  const use = ({ promptId, version }: PromptUse): void => {
     const used = currentRunScope()?.promptsUsed ?? (currentAgentScope() === undefined ? undefined : builtIn);
     if (used?.some((known) => known.promptId === promptId && known.version === version) === false) {
       used.push({ promptId, version });
@@ -87,7 +87,9 @@ export function createPrompts(list: readonly PromptVersion[]): PromptLibrary {
   // Newest first.
   const byId = new Map<string, Prompt[]>();
   for (const stored of [...list].sort((left, right) => right.version - left.version)) {
-    byId.set(stored.promptId, [...(byId.get(stored.promptId) ?? []), open(stored)]);
+    const versions = byId.get(stored.promptId) ?? [];
+    versions.push(open(stored));
+    byId.set(stored.promptId, versions);
   }
   return {
     size: list.length,
@@ -102,7 +104,7 @@ export function createPrompts(list: readonly PromptVersion[]): PromptLibrary {
           (prompt) =>
             (version === undefined || prompt.version === version) && (tag === undefined || prompt.tags.includes(tag)),
         );
-      if (found !== undefined && currentRunScope() !== undefined) use({ ...found, tags: found.tags });
+      if (found !== undefined && currentRunScope() !== undefined) use(found);
       return found;
     },
   };
