@@ -34,9 +34,17 @@ export class TracingTranslator extends Translator {
     this.#spans.modelStart(asked, 'text_completion', runId, parentRunId, extra, metadata, runName);
   }
 
-  override handleLLMNewToken(...args: Args<'handleLLMNewToken'>): void {
-    this.#spans.modelToken(args[2]);
-    super.handleLLMNewToken(...args);
+  // Each by its name, for this one is called for every token.
+  override handleLLMNewToken(
+    token: string,
+    index: Args<'handleLLMNewToken'>[1],
+    runId: string,
+    parentRunId?: string,
+    tags?: string[],
+    fields?: Args<'handleLLMNewToken'>[5],
+  ): void {
+    this.#spans.modelToken(runId);
+    super.handleLLMNewToken(token, index, runId, parentRunId, tags, fields);
   }
 
   override handleLLMEnd(...args: Args<'handleLLMEnd'>): void {
