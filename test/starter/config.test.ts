@@ -10,6 +10,5 @@ test('the starter’s configuration has the built-in instructions, and knows the
   const text = readFileSync(join(packageRoot, 'src/starter/config.yaml'), 'utf8');
   const prompt = createPrompts(parseConfig(text, 'config.yaml', {}).config.prompts).get('starter');
   const builtIn = modelInput([])[0]?.text;
-  expect(prompt?.format({ user: 'standalone', tools: [] }).trim()).toBe(builtIn);
-  expect(prompt?.format({ user: 'ana', tools: [] }).trim()).toBe(`${builtIn}\nYou are talking to ana.`);
+  expect(prompt?.format({ user: 'ana', tools: [] }).trim()).toBe(builtIn);
 });

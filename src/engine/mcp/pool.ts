@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Targets } from '../../outbound/targets.ts';
 import type { McpServerConfig } from './config.ts';
-import { createMcpConnection, type McpConnection, type McpState } from './connection.ts';
+import type { createMcpConnection, McpConnection, McpState } from './connection.ts';
 import { createMadeCalls, type MadeCalls } from './made-calls.ts';
 import { createReaper } from './reaper.ts';
 import { nameTools } from './tool-names.ts';
@@ -77,10 +77,13 @@ export function createMcpPool(options: {
   const listeners = new Set<() => void>();
   let closed = false;
 
-  const share = (config: McpServerConfig): { connection: McpConnection; release(): Promise<void> } => {
+  const share = (
+    config: McpServerConfig,
+    connect: typeof createMcpConnection,
+  ): { connection: McpConnection; release(): Promise<void> } => {
     const key = keyOf(config);
     const entry = open.get(key) ?? {
-      connection: createMcpConnection(config, {
+      connection: connect(config, {
         ...options,
         onStarted: (groupId) => reaper.watch(groupId),
         onToolsChanged: () => {
@@ -105,7 +108,9 @@ export function createMcpPool(options: {
 
   return {
     async acquire(configs) {
-      const shares = configs.map((config) => ({ config, ...share(config) }));
+      // Loaded with the first server there is: every start waits for what is loaded.
+      const connect = configs.length === 0 ? undefined : (await import('./connection.ts')).createMcpConnection;
+      const shares = connect === undefined ? [] : configs.map((config) => ({ config, ...share(config, connect) }));
       await soon(Promise.all(shares.map(({ connection }) => connection.tried)));
       for (const { config, connection } of shares) warnOfUnknown(config, connection, options.log);
       const built = shares.map(({ connection }) => connection.revision);

@@ -1,4 +1,3 @@
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { problem } from '../../problems.ts';
@@ -20,7 +19,8 @@ const MAX_CALLERS = 20_000;
  */
 export const rateLimits = fp(async (app: FastifyInstance, { address, user }: RateLimits) => {
   if (address === 0 && user === 0) return;
-  await app.register(rateLimit, { global: false, timeWindow: 60_000 });
+  // Loaded where something is limited: every start waits for what is loaded.
+  await app.register(import('@fastify/rate-limit'), { global: false, timeWindow: 60_000 });
   const byAddress = limiter(app, 'address', address, (request) => clientKey(request.ip));
   const byUser = limiter(app, 'user', user, nameOf);
   // Before anybody is asked for a token, whose check costs more than this one.

@@ -4,8 +4,8 @@ import { isRecord } from '../../encode.ts';
 import type { Emit, RunAgentInput } from '../../events.ts';
 import type { MemoryShare } from '../../memory/index.ts';
 import { MemoryUnreachable } from '../../memory/postgres-failure.ts';
+import type { RunTrace } from '../../tracing/tracer.ts';
 import { noteAnswers } from './answers.ts';
-import { GraphSpans } from './graph-spans.ts';
 import { createHistory } from './history.ts';
 import { emitLegacyInterrupts, type RawInterrupt, toInterrupts } from './interrupts.ts';
 import type { MessageClasses } from './messages.ts';
@@ -14,7 +14,6 @@ import { readThread, rewind, type ThreadReading } from './position.ts';
 import { readSchemas } from './schemas.ts';
 import type { CompiledGraph } from './shapes.ts';
 import { StateView } from './state-view.ts';
-import { TracingTranslator } from './tracing-translator.ts';
 import { Translator } from './translator.ts';
 
 /** The parts of the agent's own copies of LangGraph and LangChain that the adapter has to build things with. */
@@ -92,9 +91,7 @@ export function createLangGraphAgent(
     }
     const includeRaw = isRecord(input.forwardedProps) && input.forwardedProps.includeRaw === true;
     const translator =
-      trace === undefined
-        ? new Translator(emit, includeRaw)
-        : new TracingTranslator(emit, includeRaw, new GraphSpans(trace));
+      trace === undefined ? new Translator(emit, includeRaw) : await tracingTranslator(emit, includeRaw, trace);
     translator.know(view.messages);
     if (plan.kind === 'start') for (const repair of plan.repairs) translator.tellRepair(repair);
     const takeBack = plan.kind === 'resume' && state !== undefined ? await noteAnswers(graph, state) : undefined;
@@ -205,6 +202,15 @@ function outcome(
     usage: translator.usage,
     ...(structured && { result: view.values }),
   };
+}
+
+/** A translator that records the run, too. Loaded when somebody listens: every start waits for what is loaded. */
+async function tracingTranslator(emit: Emit, includeRaw: boolean, trace: RunTrace): Promise<Translator> {
+  const [{ GraphSpans }, { TracingTranslator }] = await Promise.all([
+    import('./graph-spans.ts'),
+    import('./tracing-translator.ts'),
+  ]);
+  return new TracingTranslator(emit, includeRaw, new GraphSpans(trace));
 }
 
 /** Puts errors that a client can act on into words; everything else stays as it is. */

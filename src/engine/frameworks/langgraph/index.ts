@@ -1,15 +1,17 @@
+import type { StructuredToolInterface } from '@langchain/core/tools';
 import { z } from 'zod';
 import type { Agent } from '../../agent.ts';
 import { createAgentContext } from '../../agent-context.ts';
 import { withAgentScope } from '../../agent-scope.ts';
 import { BuildProblem } from '../../build-problem.ts';
 import type { AgentModule, ImportPackage } from '../../load-module.ts';
+import type { McpShare } from '../../mcp/pool.ts';
 import { CheckpointerConfig, type MemoryShare } from '../../memory/index.ts';
 import type { PromptTemplates } from '../../prompts/prompt.ts';
 import { StoreConfig, type StoreShare } from '../../stores/index.ts';
 import { defineFramework } from '../define.ts';
 import { type AgentPackages, createLangGraphAgent } from './agent.ts';
-import { createMcpTools, type GraphPort } from './mcp-tools.ts';
+import type { GraphPort } from './mcp-tools.ts';
 import type { MessageClasses } from './messages.ts';
 import { createPromptTemplates, type TemplateClasses } from './prompt-templates.ts';
 import { type CompiledGraph, isAgentWrapper, isCompiledGraph, isGraphBuilder } from './shapes.ts';
@@ -38,7 +40,7 @@ export const langGraph = defineFramework({
     try {
       store = config.store === null ? undefined : await ports.stores.acquire(config.store);
       const ownGraph: GraphPort = {};
-      const tools = await createMcpTools(ports.mcp, ownGraph);
+      const tools = await toolsOf(ports.mcp, ownGraph);
       const { prompts } = ports;
       const scope = { prompts, tools };
       const { name, settings } = config;
@@ -71,6 +73,13 @@ export const langGraph = defineFramework({
     }
   },
 });
+
+/** Tools of the configured servers. How they are made is loaded with the first: many agents have none. */
+async function toolsOf(share: McpShare, graph: GraphPort): Promise<StructuredToolInterface[]> {
+  if (share.tools.length === 0) return [];
+  const { createMcpTools } = await import('./mcp-tools.ts');
+  return createMcpTools(share, graph);
+}
 
 function isGraph(value: unknown): boolean {
   return isCompiledGraph(value) || isAgentWrapper(value) || isGraphBuilder(value);

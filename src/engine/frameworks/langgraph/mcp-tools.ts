@@ -14,9 +14,8 @@ export interface GraphPort {
 
 type Args = Record<string, unknown>;
 
-/** The tools of the configured MCP servers as LangChain's. The libraries are loaded here: many agents have no servers. */
+/** The tools of the configured MCP servers as LangChain's. */
 export async function createMcpTools(share: McpShare, graph: GraphPort): Promise<StructuredToolInterface[]> {
-  if (share.tools.length === 0) return [];
   const [{ loadMcpTools }, { DynamicStructuredTool }, { ToolMessage: Message }] = await Promise.all([
     import('@langchain/mcp-adapters'),
     import('@langchain/core/tools'),
