@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SCRIPTED_MODEL } from '../support/agents.ts';
 import { tempFolder } from '../support/app.ts';
-import { configWith, EVERYTHING, isAlive, pidsIn, TOOL_CALLER, TOOLS_PROGRAM, toolsServer } from '../support/mcp.ts';
+import { isAlive } from '../support/machine.ts';
+import { configWith, EVERYTHING, pidsIn, TOOL_CALLER, TOOLS_PROGRAM, toolsServer } from '../support/mcp.ts';
 import { textOf } from '../support/runs.ts';
 import { inTime, startServer } from './command.ts';
 

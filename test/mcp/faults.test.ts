@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { adminOf, type Json } from '../admin/support.ts';
 import { type Stage, stage } from '../support/client.ts';
-import { isAlive, pidsIn, TOOL_CALLER, toolsServer, traceOf } from '../support/mcp.ts';
+import { isAlive } from '../support/machine.ts';
+import { pidsIn, TOOL_CALLER, toolsServer, traceOf } from '../support/mcp.ts';
 import { agentOptions, resultsOf, textsOf } from './support.ts';
 
 const statusOf = async (server: Stage, name: string): Promise<Json> => {

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { adminOf, type Json } from '../admin/support.ts';
 import { serve } from '../services/probes/support.ts';
 import { type Stage, stage } from '../support/client.ts';
-import { freePort, startEverything, TOOL_CALLER } from '../support/mcp.ts';
+import { closedPort } from '../support/machine.ts';
+import { startEverything, TOOL_CALLER } from '../support/mcp.ts';
 import { agentOptions, answerMcp, resultsOf, textsOf } from './support.ts';
 
 const statusOf = async (server: Stage): Promise<Json> => (await adminOf(server.app).get('/mcp-servers/status')).body[0];
@@ -51,7 +52,7 @@ describe.each(['sse', 'streamable_http'])('a server over %s', (transport) => {
   });
 
   test('that comes only after the start', async () => {
-    const port = await freePort();
+    const port = await closedPort();
     const url = `http://127.0.0.1:${port}${path}`;
     const server = await stage(TOOL_CALLER, agentOptions([{ name: 'every', transport, url }]));
     expect(await statusOf(server)).toMatchObject({ tools: [], reason: 'The connection was refused' });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { adminOf, type Json } from '../admin/support.ts';
 import { type Stage, stage } from '../support/client.ts';
-import { configWith, isAlive, pidsIn, startEverything, TOOL_CALLER, toolsServer, traceOf } from '../support/mcp.ts';
+import { isAlive } from '../support/machine.ts';
+import { configWith, pidsIn, startEverything, TOOL_CALLER, toolsServer, traceOf } from '../support/mcp.ts';
 import { parseEvents, runInput } from '../support/runs.ts';
 import { agentOptions, resultsOf, textsOf } from './support.ts';
 

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { closedPort } from './machine.ts';
 
 /** The program of the reference server; its argument is the transport. */
 export const EVERYTHING = join(
@@ -21,7 +20,7 @@ export interface EverythingServer {
 
 /** Starts the reference server, on a port that was free a moment ago unless told otherwise. */
 export async function startEverything(mode: 'sse' | 'streamableHttp', at?: number): Promise<EverythingServer> {
-  const port = at ?? (await freePort());
+  const port = at ?? (await closedPort());
   const child: ChildProcess = spawn(process.execPath, [EVERYTHING, mode], {
     env: { ...process.env, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -37,29 +36,6 @@ export async function startEverything(mode: 'sse' | 'streamableHttp', at?: numbe
     void ended.then(() => reject(new Error('The reference server has ended.')));
   });
   return { url: `http://127.0.0.1:${port}`, port, kill };
-}
-
-/** A port of loopback on which nobody listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** Whether a process runs; one that is only waiting for its parent to notice does not. */
-export function isAlive(pid: number): boolean {
-  if (existsSync('/proc/self/stat')) {
-    if (!existsSync(`/proc/${pid}/stat`)) return false;
-    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  }
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**

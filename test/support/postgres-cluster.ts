@@ -95,7 +95,7 @@ export function addTls(folder: string): string {
 /** Starts a cluster. @param port 0 for a free one. @returns the port. */
 export async function startCluster(bin: string, folder: string, port = 0): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
-    const taken = port === 0 ? await freePort() : port;
+    const taken = port === 0 ? await closedPort() : port;
     const settings = `-p ${taken} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off`;
     const options = ['-D', join(folder, 'data'), '-l', join(folder, 'log'), '-o', settings, '-w', '-t', '60'];
     try {
@@ -114,7 +114,7 @@ export function stopCluster(bin: string, folder: string): void {
   run(join(bin, 'pg_ctl'), ['-D', join(folder, 'data'), '-m', 'immediate', '-w', 'stop']);
 }
 
-function freePort(): Promise<number> {
+function closedPort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { closedPort } from '../services/probes/support.ts';
 import { oneModel } from '../support/graphs.ts';
+import { closedPort } from '../support/machine.ts';
 import { startReceiver } from '../support/otlp.ts';
 import { runEvents, runInput } from '../support/runs.ts';
 import { otlp, runTraced, statusOf, traced } from './support.ts';

@@ -1,5 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Targets } from '../../outbound/targets.ts';
+import { soon } from '../soon.ts';
 import type { McpServerConfig } from './config.ts';
 import type { createMcpConnection, McpConnection, McpState } from './connection.ts';
 import { createMadeCalls, type MadeCalls } from './made-calls.ts';
@@ -111,7 +112,7 @@ export function createMcpPool(options: {
       // Loaded with the first server there is: every start waits for what is loaded.
       const connect = configs.length === 0 ? undefined : (await import('./connection.ts')).createMcpConnection;
       const shares = connect === undefined ? [] : configs.map((config) => ({ config, ...share(config, connect) }));
-      await soon(Promise.all(shares.map(({ connection }) => connection.tried)));
+      await soon(Promise.all(shares.map(({ connection }) => connection.tried)), PATIENCE_MS);
       for (const { config, connection } of shares) warnOfUnknown(config, connection, options.log);
       const built = shares.map(({ connection }) => connection.revision);
       const tools = nameTools(shares);
@@ -146,16 +147,6 @@ export function createMcpPool(options: {
       reaper.close();
     },
   };
-}
-
-/** Waits for `work`, but not long. */
-async function soon(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }
 
 /** A tool that is named wrongly would be called without the approval it should need. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { ConnectionFailure } from '../../outbound/failure.ts';
+import { soon } from '../soon.ts';
 import type { McpServerConfig } from './config.ts';
 import { listTools } from './list-tools.ts';
 import { keepOrder } from './message-order.ts';
@@ -205,18 +206,9 @@ async function end(
   route: McpRoute | undefined,
   controller: AbortController,
 ): Promise<void> {
-  if (client?.transport !== undefined && route?.leave !== undefined) await soon(route.leave());
+  if (client?.transport !== undefined && route?.leave !== undefined) await soon(route.leave(), LEAVE_MS);
   // The client closes only what it has connected.
   await client?.close().catch(() => {});
   await route?.transport.close().catch(() => {});
   controller.abort();
-}
-
-async function soon(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, LEAVE_MS);
-  });
-  await Promise.race([work.catch(() => {}), late]);
-  clearTimeout(timer);
 }

@@ -1,10 +1,10 @@
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { z } from 'zod';
 import { BuildProblem } from '../build-problem.ts';
+import { createSharing } from '../sharing.ts';
 import type { MemoryUpkeep, OpenedMemory } from './define.ts';
 import { inProcess } from './in-process.ts';
 import { postgres } from './postgres.ts';
-import { createSharing } from './sharing.ts';
 import { sqlite } from './sqlite.ts';
 
 /** Every kind of memory a graph agent can have. A new one is a file and a line here and in the next two places. */

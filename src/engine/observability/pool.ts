@@ -1,4 +1,5 @@
 import { BuildProblem } from '../build-problem.ts';
+import { createSharing } from '../sharing.ts';
 import type { SpanSink } from '../tracing/span.ts';
 import type { ExporterPorts } from './define.ts';
 import type { Delivery, DeliveryLog, ExporterStatus } from './delivery.ts';
@@ -22,7 +23,7 @@ export interface ExporterPool {
 /** Makes an empty pool. */
 export function createExporterPool(options: Omit<ExporterPorts, 'serviceName'> & { log: DeliveryLog }): ExporterPool {
   const { log, ...ports } = options;
-  const open = new Map<string, { delivery: Promise<Delivery>; ready: Delivery | undefined; shares: number }>();
+  const deliveries = createSharing<Delivery>();
 
   const start = async (entry: ObservabilityProvider, serviceName: string): Promise<Delivery> => {
     // Loaded by the first exporter there is.
@@ -31,27 +32,12 @@ export function createExporterPool(options: Omit<ExporterPorts, 'serviceName'> &
     return createDelivery(entry.provider, destination, ports.targets, log);
   };
 
-  const share = async (key: string, entry: ObservabilityProvider, serviceName: string) => {
-    const held = open.get(key) ?? { delivery: start(entry, serviceName), ready: undefined, shares: 0 };
-    open.set(key, held);
-    held.shares += 1;
-    try {
-      held.ready = await held.delivery;
-    } catch (cause) {
-      open.delete(key);
-      throw new BuildProblem(`The exporter ${entry.provider} cannot be started.`, { cause });
-    }
-    return held.ready;
-  };
-
-  const release = async (key: string): Promise<void> => {
-    const held = open.get(key);
-    if (held === undefined) return;
-    held.shares -= 1;
-    if (held.shares > 0) return;
-    open.delete(key);
-    await held.ready?.close();
-  };
+  const share = (key: string, entry: ObservabilityProvider, serviceName: string) =>
+    deliveries
+      .acquire(key, () => start(entry, serviceName))
+      .catch((cause: unknown) => {
+        throw new BuildProblem(`The exporter ${entry.provider} cannot be started.`, { cause });
+      });
 
   return {
     async acquire(entries, serviceName) {
@@ -59,22 +45,18 @@ export function createExporterPool(options: Omit<ExporterPorts, 'serviceName'> &
       const wanted = new Map(
         entries.filter(({ enabled }) => enabled).map((entry) => [JSON.stringify([entry, serviceName]), entry]),
       );
-      const keys: string[] = [];
+      const shares: Awaited<ReturnType<typeof share>>[] = [];
       const releaseAll = async (): Promise<void> => {
-        await Promise.all(keys.splice(0).map(release));
+        await Promise.all(shares.splice(0).map(({ release }) => release()));
       };
       try {
-        const sinks: SpanSink[] = [];
-        for (const [key, entry] of wanted) {
-          sinks.push(await share(key, entry, serviceName));
-          keys.push(key);
-        }
-        return { sinks, release: releaseAll };
+        for (const [key, entry] of wanted) shares.push(await share(key, entry, serviceName));
+        return { sinks: shares.map(({ value }) => value), release: releaseAll };
       } catch (error) {
         await releaseAll();
         throw error;
       }
     },
-    status: () => [...open.values()].flatMap(({ ready }) => ready?.status() ?? []),
+    status: () => deliveries.all.map((delivery) => delivery.status()),
   };
 }

@@ -1,7 +1,7 @@
 import type { BaseStore } from '@langchain/langgraph-checkpoint';
 import { z } from 'zod';
 import { BuildProblem } from '../build-problem.ts';
-import { createSharing } from '../memory/sharing.ts';
+import { createSharing } from '../sharing.ts';
 import type { ItemTable } from './define.ts';
 import { inProcess } from './in-process.ts';
 import { postgres } from './postgres.ts';

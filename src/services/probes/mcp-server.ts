@@ -1,6 +1,7 @@
 import { McpServerConfig } from '../../engine/mcp/config.ts';
 import { listTools } from '../../engine/mcp/list-tools.ts';
 import { routeTo } from '../../engine/mcp/transport.ts';
+import { soon } from '../../engine/soon.ts';
 import { ConnectionFailure } from '../../outbound/failure.ts';
 import type { Targets } from '../../outbound/targets.ts';
 import type { ConnectionCheck } from './connection-check.ts';
@@ -55,7 +56,7 @@ async function toolNames(
     await client.connect(transport, limits);
     const names = (await listTools(client, limits)).map(({ name }) => name).sort();
     // A server that does not end its sessions is no worse at tools.
-    if (leave !== undefined) await soon(leave());
+    if (leave !== undefined) await soon(leave(), LEAVE_MS);
     return names;
   } catch (error) {
     throw fault?.() ?? error;
@@ -64,13 +65,4 @@ async function toolNames(
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
   }
-}
-
-async function soon(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, LEAVE_MS);
-  });
-  await Promise.race([work.catch(() => {}), late]);
-  clearTimeout(timer);
 }

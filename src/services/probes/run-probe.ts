@@ -2,15 +2,13 @@ import type { z } from 'zod';
 import { resolveVariables } from '../../engine/config-file.ts';
 import { describeIssue, flattenIssue } from '../../issues.ts';
 import { ConnectionFailure, tellFailure } from '../../outbound/failure.ts';
+import { rememberSecret, urlSecrets } from '../../outbound/secret-texts.ts';
 import { mapSecrets } from '../config/secret-fields.ts';
 import type { ConnectionCheck } from './connection-check.ts';
 import { withinLimit } from './time-limit.ts';
 
 /** Where `${NAME}` in a record is looked up. */
 export type Variables = Readonly<Record<string, string | undefined>>;
-
-/** Texts shorter than this are no secrets; taking them out would only make messages unreadable. */
-const SECRET_LENGTH = 4;
 
 /** One check of one kind of record. */
 export interface Probe<Schema extends z.ZodType> {
@@ -38,10 +36,10 @@ export async function runProbe<Schema extends z.ZodType>(
     const parsed = probe.schema.safeParse(resolved);
     if (!parsed.success) throw new ConnectionFailure(parsed.error.issues.flatMap(flattenIssue).map(tellIssue)[0]);
     mapSecrets(probe.schema, parsed.data, (text, mark) => {
-      for (const secret of mark === 'url' ? urlSecrets(text) : [text]) remember(secret, secrets);
+      for (const secret of mark === 'url' ? urlSecrets(text) : [text]) rememberSecret(secret, secrets);
       return text;
     });
-    for (const secret of probe.secrets?.(parsed.data) ?? []) remember(secret, secrets);
+    for (const secret of probe.secrets?.(parsed.data) ?? []) rememberSecret(secret, secrets);
     const details = await withinLimit((signal) => probe.run(parsed.data, signal));
     return { ok: true, details, error: null };
   } catch (error) {
@@ -56,7 +54,7 @@ function resolve(stored: unknown, variables: Variables, secrets: Set<string>): u
   const watched = new Proxy(variables, {
     get(target, name) {
       const value = Reflect.get(target, name) as string | undefined;
-      if (value !== undefined) remember(value, secrets);
+      if (value !== undefined) rememberSecret(value, secrets);
       return value;
     },
   });
@@ -71,30 +69,4 @@ function tellIssue(issue: z.core.$ZodIssue): string {
   const place = issue.path.join('.');
   const text = issue.code === 'too_small' && issue.origin === 'string' ? 'is not set' : describeIssue(issue);
   return place === '' ? text : `${place}: ${text}`;
-}
-
-/** Upstreams repeat secrets whole, without their `Bearer`, and as they stand in URLs. */
-function remember(secret: string, secrets: Set<string>): void {
-  for (const part of [secret, ...secret.split(/\s+/)]) {
-    if (part.length < SECRET_LENGTH || (part === 'Bearer' && part !== secret)) continue;
-    secrets.add(part);
-    secrets.add(encodeURIComponent(part));
-  }
-}
-
-function urlSecrets(text: string): string[] {
-  if (!URL.canParse(text)) return [];
-  const { username, password, searchParams } = new URL(text);
-  const queried = [...searchParams].filter(([name]) => /key|token|secret|passw|sig/i.test(name));
-  // A name before a password is shown; one by itself is a token.
-  const given = password === '' ? username : password;
-  return [given, decoded(given), ...queried.map(([, value]) => value)];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

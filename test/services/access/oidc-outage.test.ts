@@ -2,8 +2,9 @@ import type { RequestListener } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createFetch } from '../../../src/outbound/fetch.ts';
 import { createTargets } from '../../../src/outbound/targets.ts';
+import { closedPort } from '../../support/machine.ts';
 import { startOidcProvider } from '../../support/oidc.ts';
-import { closedPort, serve } from '../probes/support.ts';
+import { serve } from '../probes/support.ts';
 import { expectRefused, NO_KEYS, NOT_FOR_US, openIssuer } from './oidc-support.ts';
 
 /** Looks like a token until its signature is checked. */

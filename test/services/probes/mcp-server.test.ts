@@ -7,7 +7,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConnectionCheck } from '../../../src/services/probes/connection-check.ts';
 import { probeMcpServer } from '../../../src/services/probes/mcp-server.ts';
 import { tempFolder } from '../../support/app.ts';
-import { closedPort, isAlive, LOCAL, ref, serve, serveTcp } from './support.ts';
+import { closedPort, isAlive } from '../../support/machine.ts';
+import { LOCAL, ref, serve, serveTcp } from './support.ts';
 
 const EVERYTHING = join(
   dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/package.json')),

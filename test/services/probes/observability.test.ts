@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ConnectionCheck } from '../../../src/services/probes/connection-check.ts';
 import { probeObservability } from '../../../src/services/probes/observability.ts';
-import { closedPort, LOCAL, ref, serve, serveTcp } from './support.ts';
+import { closedPort } from '../../support/machine.ts';
+import { LOCAL, ref, serve, serveTcp } from './support.ts';
 
 const ok = (details: Record<string, unknown>) => ({ ok: true, details, error: null });
 const failed = (error: unknown) => ({ ok: false, details: null, error });

@@ -6,14 +6,19 @@ export interface Sharing<Thing> {
    * @throws what `open` throws; the next to ask tries again.
    */
   acquire(key: string, open: () => Promise<Thing>): Promise<{ value: Thing; release(): Promise<void> }>;
+  /** The things that are open. */
+  readonly all: Thing[];
 }
 
 /** Makes an empty one. */
 export function createSharing<Thing extends { close(): void | Promise<void> }>(): Sharing<Thing> {
-  const shared = new Map<string, { thing: Promise<Thing>; shares: number }>();
+  const shared = new Map<string, { thing: Promise<Thing>; ready: Thing | undefined; shares: number }>();
   return {
+    get all() {
+      return [...shared.values()].flatMap(({ ready }) => ready ?? []);
+    },
     async acquire(key, open) {
-      const entry = shared.get(key) ?? { thing: open(), shares: 0 };
+      const entry = shared.get(key) ?? { thing: open(), ready: undefined, shares: 0 };
       shared.set(key, entry);
       entry.shares += 1;
       const forget = (): void => {
@@ -29,7 +34,9 @@ export function createSharing<Thing extends { close(): void | Promise<void> }>()
         await (await entry.thing).close();
       };
       try {
-        return { value: await entry.thing, release };
+        const value = await entry.thing;
+        entry.ready = value;
+        return { value, release };
       } catch (error) {
         forget();
         throw error;
