@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Prompts } from './prompts/prompt.ts';
+import { currentScopes, withOnlyScopes, withScopes } from './scopes.ts';
 
 /** What agent code can ask about the engine it belongs to: as its module loads, as its factory runs, and in its runs. */
 export interface AgentScope {
@@ -9,14 +9,17 @@ export interface AgentScope {
   readonly tools: readonly unknown[];
 }
 
-const storage = new AsyncLocalStorage<AgentScope>();
+/** Builds an agent so that {@link currentAgentScope} answers `scope`, and nothing a run that may have led to it. */
+export function buildWithAgentScope<T>(scope: AgentScope, work: () => T): T {
+  return withOnlyScopes({ agent: scope }, work);
+}
 
 /** Runs `work` so that {@link currentAgentScope} answers `scope` in everything it starts. */
 export function withAgentScope<T>(scope: AgentScope, work: () => T): T {
-  return storage.run(scope, work);
+  return withScopes({ agent: scope }, work);
 }
 
 /** The engine this code belongs to, or undefined outside any. Inside a run the run's own scope goes first. */
 export function currentAgentScope(): AgentScope | undefined {
-  return storage.getStore();
+  return currentScopes()?.agent;
 }

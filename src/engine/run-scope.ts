@@ -1,14 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Emit, RunAgentInput } from './events.ts';
 import type { Prompts } from './prompts/prompt.ts';
+import { currentScopes, withScopes } from './scopes.ts';
 
 /** A version of a prompt that a run has used. */
-export interface PromptUse {
-  promptId: string;
-  version: number;
-}
-
-/** A prompt that agent code asked for. */
 export interface PromptUse {
   promptId: string;
   version: number;
@@ -25,14 +19,12 @@ export interface RunScope {
   readonly promptsUsed: PromptUse[];
 }
 
-const storage = new AsyncLocalStorage<RunScope>();
-
 /** Runs `work` so that {@link currentRunScope} answers `scope` in everything it starts. */
 export function withRunScope<T>(scope: RunScope, work: () => T): T {
-  return storage.run(scope, work);
+  return withScopes({ run: scope }, work);
 }
 
 /** The run this code is part of, or undefined outside any. */
 export function currentRunScope(): RunScope | undefined {
-  return storage.getStore();
+  return currentScopes()?.run;
 }

@@ -2,7 +2,7 @@ import type { StructuredToolInterface } from '@langchain/core/tools';
 import { z } from 'zod';
 import type { Agent } from '../../agent.ts';
 import { createAgentContext } from '../../agent-context.ts';
-import { withAgentScope } from '../../agent-scope.ts';
+import { buildWithAgentScope, withAgentScope } from '../../agent-scope.ts';
 import { BuildProblem } from '../../build-problem.ts';
 import type { AgentModule, ImportPackage } from '../../load-module.ts';
 import type { McpShare } from '../../mcp/pool.ts';
@@ -46,7 +46,7 @@ export const langGraph = defineFramework({
       const { name, settings } = config;
       const kept = { checkpointer: memory?.checkpointer, store: store?.store };
       const own = { name, settings, tools: [...tools], prompts, ...kept };
-      const { module, made } = await withAgentScope(scope, async () => {
+      const { module, made } = await buildWithAgentScope(scope, async () => {
         const module = await ports.loadModule(config.graph_definition, isGraph, async (importPackage) => {
           if (prompts.size > 0) prompts.convertWith(await promptTemplates(importPackage));
         });
