@@ -15,6 +15,7 @@ import { audit } from './http/plugins/audit.ts';
 import { docs } from './http/plugins/docs.ts';
 import { errors, sendProblem } from './http/plugins/errors.ts';
 import { accessFor, gate } from './http/plugins/gate.ts';
+import { proxyNotice } from './http/plugins/proxy-notice.ts';
 import { rateLimits } from './http/plugins/rate-limit.ts';
 import { securityHeaders, UNROUTED_HEADERS } from './http/plugins/security-headers.ts';
 import { deprecatedRoutes } from './http/runtime/deprecated.ts';
@@ -118,6 +119,7 @@ export async function buildApp(services: Services, options: AppOptions = {}): Pr
     allowedHosts: env.SERVICE_ALLOWED_HOSTS,
     origins: env.SERVICE_CORS_ORIGINS,
   });
+  await app.register(proxyNotice, { isTrusted: env.SERVICE_TRUST_PROXY !== false });
   const limited = !isLoopback(env.SERVICE_HOST);
   await app.register(rateLimits, {
     address: env.SERVICE_RATE_LIMIT_ADDRESS ?? (limited ? 600 : 0),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { errors } from '../../src/http/plugins/errors.ts';
 import { rateLimits } from '../../src/http/plugins/rate-limit.ts';
 import { withAgent } from '../admin/support.ts';
-import { tempFolder } from '../support/app.ts';
+import { createTestApp, tempFolder } from '../support/app.ts';
 import { createGate, gatedAgent } from '../support/gates.ts';
 import { startOidcProvider } from '../support/oidc.ts';
 import { runInput } from '../support/runs.ts';
@@ -197,4 +197,16 @@ test('callers beyond a bound are forgotten, the quietest first', async () => {
   }
   expect(await ask(app, '/agent/none', {}, busy)).toBe(429);
   expect(await ask(app, '/agent/none', {}, quiet)).toBe(200);
+});
+
+test('a proxy that nobody has named is told of once', async () => {
+  const forwarded = { 'x-forwarded-for': '192.0.2.7' };
+  for (const [env, times] of [
+    [{}, 1],
+    [{ SERVICE_TRUST_PROXY: 'true' }, 0],
+  ] as const) {
+    const { app, logs } = await createTestApp({ env });
+    for (let turn = 0; turn < 3; turn += 1) await app.inject({ url: '/health', headers: forwarded });
+    expect(logs.filter(({ msg }) => String(msg).includes('SERVICE_TRUST_PROXY'))).toHaveLength(times);
+  }
 });
