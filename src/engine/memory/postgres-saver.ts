@@ -23,7 +23,7 @@ interface Watcher {
  * Makes the published checkpointer over a pool, with two habits it needs where writing takes a while.
  *
  * LangGraph does not wait for its writes while a run goes on, so a run that is stopped leaves some under way: whoever
- * reads the thread next waits for them. And it holds the promise of a write until the run ends, so that one which fails
+ * reads or deletes the thread next waits for them. And it holds the promise of a write until the run ends, so that one which fails
  * in between counts as a rejection nobody handles: for a thread that is watched the watcher is told instead, and all
  * further writes of its run are dropped, since a checkpoint is of no use without those before it.
  */
@@ -75,6 +75,11 @@ export async function createPostgresSaver(pool: Pool): Promise<PostgresSaving> {
     override async *list(...args: Parameters<BaseCheckpointSaver['list']>) {
       await settled(threadOf(args[0]));
       yield* super.list(...args);
+    }
+    override async deleteThread(threadId: string) {
+      // What is still being written would otherwise come back.
+      await settled(threadId);
+      await super.deleteThread(threadId);
     }
     override put(...args: Parameters<InstanceType<typeof PostgresSaver>['put']>) {
       const [{ configurable }, { id }] = args;
