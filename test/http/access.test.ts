@@ -60,7 +60,10 @@ test.each(FOREIGN_HOSTS)('/health answers the host "%s"', async (host) => {
   const app = await echoApp();
   const response = await app.inject({ url: '/health?strict=1', headers: { host } });
   expect(response.statusCode).toBe(200);
-  expect(response.json()).toMatchObject({ status: 'ok' });
+  // That it is up, and not whose agent it is: the page that has pointed the name here can read it.
+  expect(response.json()).toMatchObject({ status: 'ok', agent_name: null });
+  const ours = await app.inject({ url: '/health', headers: { host: 'localhost' } });
+  expect(ours.json()).toMatchObject({ agent_name: 'agent' });
 });
 
 test.each([

@@ -83,7 +83,8 @@ export async function healthRoutes(app: FastifyInstance): Promise<void> {
     },
     async (request, reply) => {
       const agent = holder.current?.engine.agent;
-      const reason = agent === undefined ? configurator.bootError : undefined;
+      const { byForeignName } = request;
+      const reason = agent === undefined && !byForeignName ? configurator.bootError : undefined;
       const strict = request.query.strict === '1' || request.query.strict === 'true';
       reply.header('Cache-Control', 'no-store');
       reply.status(strict && agent === undefined ? 503 : 200);
@@ -92,7 +93,7 @@ export async function healthRoutes(app: FastifyInstance): Promise<void> {
         service: 'service-agent-engine',
         version: packageVersion,
         agent_ready: agent !== undefined,
-        agent_name: agent?.name ?? null,
+        agent_name: byForeignName ? null : (agent?.name ?? null),
         ...(reason !== undefined && { reason }),
       };
     },

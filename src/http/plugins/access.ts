@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whether a page sent it that may act for its user here: one of this server, or of an origin the operator has named. */
     fromOwnPage: boolean;
+    /** Whether it came by a name that is not ours, as a page's trick may; it is only let through to learn that the server is up. */
+    byForeignName: boolean;
   }
 }
 
@@ -27,6 +29,7 @@ export interface AccessOptions {
 export const access = fp(async (app: FastifyInstance, { isOpen, allowedHosts, origins }: AccessOptions) => {
   const checksHost = isOpen || allowedHosts.length > 0;
   app.decorateRequest('fromOwnPage', false);
+  app.decorateRequest('byForeignName', false);
 
   const isOwnPage = (request: FastifyRequest, origin: string): boolean =>
     origins.includes(origin) || isSameOrigin(request, origin);
@@ -41,7 +44,8 @@ export const access = fp(async (app: FastifyInstance, { isOpen, allowedHosts, or
     const { host, origin, 'sec-fetch-site': site } = request.headers;
     // Probes come by whatever address the platform knows, and learn nothing but "up".
     const isProbe = request.url.split('?')[0] === '/health';
-    if (checksHost && !isProbe && !isAllowedHost(host, allowedHosts)) throw problem('forbidden_host');
+    request.byForeignName = checksHost && !isAllowedHost(host, allowedHosts);
+    if (request.byForeignName && !isProbe) throw problem('forbidden_host');
     request.fromOwnPage = origin === undefined ? site === 'same-origin' : isOwnPage(request, origin);
     const safe = request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS';
     if (safe) return;
