@@ -1,13 +1,6 @@
-import type { Prompts } from './prompts/prompt.ts';
-import { currentScopes, withOnlyScopes, withScopes } from './scopes.ts';
+import { type AgentScope, currentScopes, withOnlyScopes, withScopes } from './scopes.ts';
 
-/** What agent code can ask about the engine it belongs to: as its module loads, as its factory runs, and in its runs. */
-export interface AgentScope {
-  /** The prompts of that engine. */
-  readonly prompts: Prompts;
-  /** Tools of its MCP servers, as the agent's framework knows tools. */
-  readonly tools: readonly unknown[];
-}
+export type { AgentScope } from './scopes.ts';
 
 /** Builds an agent so that {@link currentAgentScope} answers `scope`, and nothing a run that may have led to it. */
 export function buildWithAgentScope<T>(scope: AgentScope, work: () => T): T {

@@ -1,6 +1,31 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { AgentScope } from './agent-scope.ts';
-import type { RunScope } from './run-scope.ts';
+import type { Emit, RunAgentInput } from './events.ts';
+import type { Prompts } from './prompts/prompt.ts';
+
+/** What agent code can ask about the engine it belongs to: as its module loads, as its factory runs, and in its runs. */
+export interface AgentScope {
+  /** The prompts of that engine. */
+  readonly prompts: Prompts;
+  /** Tools of its MCP servers, as the agent's framework knows tools. */
+  readonly tools: readonly unknown[];
+}
+
+/** A version of a prompt that a run has used. */
+export interface PromptUse {
+  promptId: string;
+  version: number;
+}
+
+/** What agent code can ask about the run it is part of (see `src/agent.ts`). */
+export interface RunScope {
+  readonly input: RunAgentInput;
+  readonly userId: string | null;
+  readonly emit: Emit;
+  /** The prompts the run began with. */
+  readonly prompts: Prompts;
+  /** Filled by `getPrompt` and by rendering; each version once. */
+  readonly promptsUsed: PromptUse[];
+}
 
 /** What agent code can ask about where it is. */
 interface Scopes {

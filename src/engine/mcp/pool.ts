@@ -1,26 +1,15 @@
-import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Targets } from '../../outbound/targets.ts';
 import { soon } from '../soon.ts';
 import type { McpServerConfig } from './config.ts';
 import type { createMcpConnection, McpConnection, McpState } from './connection.ts';
 import { createMadeCalls, type MadeCalls } from './made-calls.ts';
 import { createReaper } from './reaper.ts';
-import { nameTools } from './tool-names.ts';
+import { type McpTool, nameTools } from './tool-names.ts';
+
+export type { McpTool } from './tool-names.ts';
 
 /** How long an agent waits for its servers when it is built: a start or a change should not hang on one that hangs. */
 const PATIENCE_MS = 5_000;
-
-/** A tool of a server, as an agent gets it. */
-export interface McpTool {
-  /** What the agent and its model know it by. */
-  readonly name: string;
-  /** Name of its server. */
-  readonly server: string;
-  /** As the server describes it, under its own name. */
-  readonly tool: Tool;
-  readonly needsApproval: boolean;
-  readonly connection: McpConnection;
-}
 
 /** How a server stands. */
 export interface McpServerStatus {

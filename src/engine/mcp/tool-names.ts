@@ -1,6 +1,18 @@
+import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { McpServerConfig } from './config.ts';
 import type { McpConnection } from './connection.ts';
-import type { McpTool } from './pool.ts';
+
+/** A tool of a server, as an agent gets it. */
+export interface McpTool {
+  /** What the agent and its model know it by. */
+  readonly name: string;
+  /** Name of its server. */
+  readonly server: string;
+  /** As the server describes it, under its own name. */
+  readonly tool: Tool;
+  readonly needsApproval: boolean;
+  readonly connection: McpConnection;
+}
 
 /** What models take for a name. */
 const NAME_LENGTH = 64;
