@@ -4,14 +4,11 @@
  * @module
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { cpus } from 'node:os';
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import { startContender } from './contender.mjs';
+import { readOptions } from './options.mjs';
 import { table } from './report.mjs';
 import { median, percentile } from './stats.mjs';
 import { order, wholeText } from './tokens.mjs';
@@ -29,26 +26,14 @@ const MARGIN_MS = 1_000;
 /** Writes before any that count: code that has run a few times only is half as fast as it will be. */
 const WARM_UP = 20;
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    writes: { type: 'string', default: '100' },
-    streams: { type: 'string', default: '100' },
-    dist: { type: 'string', default: fileURLToPath(new URL('../dist', import.meta.url)) },
-    help: { type: 'boolean', default: false },
-  },
+const { options, dist } = readOptions(HELP, {
+  rounds: { type: 'string', default: '3' },
+  writes: { type: 'string', default: '100' },
+  streams: { type: 'string', default: '100' },
 });
-if (options.help) {
-  console.log(HELP);
-  process.exit(0);
-}
-if (!existsSync(resolve(options.dist, 'app.js'))) {
-  console.error(`${options.dist} holds no build: run npm run build first.`);
-  process.exit(1);
-}
 const [rounds, writes, streams] = [options.rounds, options.writes, options.streams].map(Number);
 
-const server = await startContender('ours', { dist: pathToFileURL(resolve(options.dist)).href });
+const server = await startContender('ours', { dist });
 // Of its own: a write must not wait for a connection behind a stream.
 const admin = new Agent({ keepAlive: true, maxSockets: 1 });
 try {

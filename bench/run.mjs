@@ -3,14 +3,12 @@
  *
  * @module
  */
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import { measureBoot } from './boot.mjs';
 import { startContender } from './contender.mjs';
 import { drive } from './load.mjs';
 import { measure } from './measure.mjs';
+import { buildAt, readOptions } from './options.mjs';
 import { report } from './report.mjs';
 import { saveReport } from './save.mjs';
 import { quick, SCENARIOS, WARM_UP } from './scenarios.mjs';
@@ -26,30 +24,21 @@ const HELP = `Usage: npm run bench -- [options]
   --dist <dist>        build to measure (default ./dist)
   --cpu-prof <folder>  write a CPU profile of ours there (all scenarios together: use --only)`;
 
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: [] },
-    rounds: { type: 'string' },
-    markdown: { type: 'boolean', default: false },
-    save: { type: 'boolean', default: false },
-    compare: { type: 'string' },
-    dist: { type: 'string', default: fileURLToPath(new URL('../dist', import.meta.url)) },
-    'cpu-prof': { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const { options, dist } = readOptions(HELP, {
+  quick: { type: 'boolean', default: false },
+  only: { type: 'string', multiple: true, default: [] },
+  rounds: { type: 'string' },
+  markdown: { type: 'boolean', default: false },
+  save: { type: 'boolean', default: false },
+  compare: { type: 'string' },
+  'cpu-prof': { type: 'string' },
 });
-if (options.help) {
-  console.log(HELP);
-  process.exit(0);
-}
 const unknown = options.only.find((name) => name !== 'boot' && SCENARIOS.every((scenario) => scenario.name !== name));
 if (unknown !== undefined) {
   console.error(`There is no scenario ${unknown}.\n\n${HELP}`);
   process.exit(1);
 }
 const rounds = Number(options.rounds ?? (options.quick ? 2 : 5));
-const dist = build(options.dist);
 const wanted = (name) => options.only.length === 0 || options.only.includes(name);
 const say = (text) => options.markdown || console.error(text);
 
@@ -76,7 +65,7 @@ async function driveAll(scenarios) {
     }),
   ];
   if (options.compare !== undefined) {
-    contenders.push(await startContender('ours', { label: 'other build', dist: build(options.compare) }));
+    contenders.push(await startContender('ours', { label: 'other build', dist: buildAt(options.compare) }));
   }
   try {
     say(WARM_UP.title);
@@ -88,13 +77,4 @@ async function driveAll(scenarios) {
   } finally {
     await Promise.all(contenders.map((contender) => contender.stop()));
   }
-}
-
-/** The folder of a build as a file URL, which is what `import` takes. */
-function build(folder) {
-  if (!existsSync(resolve(folder, 'app.js'))) {
-    console.error(`${folder} holds no build: run npm run build first.`);
-    process.exit(1);
-  }
-  return pathToFileURL(resolve(folder)).href;
 }

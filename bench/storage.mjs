@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
+import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
+import { readOptions } from './options.mjs';
 import { table } from './report.mjs';
 import { median } from './stats.mjs';
 import { order } from './tokens.mjs';
@@ -23,25 +23,12 @@ const HELP = `Usage: npm run bench:storage -- [options]
   --only <kind>     sqlite or postgres alone
   --dist <dist>     build to measure (default ./dist)`;
 
-const { values: options } = parseArgs({
-  options: {
-    turns: { type: 'string', default: '500' },
-    tokens: { type: 'string', default: '50' },
-    postgres: { type: 'string' },
-    only: { type: 'string' },
-    dist: { type: 'string', default: fileURLToPath(new URL('../dist', import.meta.url)) },
-    help: { type: 'boolean', default: false },
-  },
+const { options, dist } = readOptions(HELP, {
+  turns: { type: 'string', default: '500' },
+  tokens: { type: 'string', default: '50' },
+  postgres: { type: 'string' },
+  only: { type: 'string' },
 });
-if (options.help) {
-  console.log(HELP);
-  process.exit(0);
-}
-if (!existsSync(resolve(options.dist, 'app.js'))) {
-  console.error(`${options.dist} holds no build: run npm run build first.`);
-  process.exit(1);
-}
-const dist = pathToFileURL(resolve(options.dist)).href;
 const { readEnv } = await import(`${dist}/env.js`);
 const { createServices } = await import(`${dist}/services.js`);
 const { buildApp } = await import(`${dist}/app.js`);

@@ -6,12 +6,12 @@
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
+import { readOptions } from './options.mjs';
 import { table } from './report.mjs';
 import { measureSpanCost } from './span-cost.mjs';
 import { median } from './stats.mjs';
@@ -25,26 +25,13 @@ const HELP = `Usage: npm run bench:tracing -- [options]
   --prompt <n>   characters of further messages in the conversation (default 0)
   --dist <dist>  build to measure (default ./dist)`;
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '300' },
-    runs: { type: 'string', default: '10' },
-    tokens: { type: 'string', default: '200' },
-    prompt: { type: 'string', default: '0' },
-    dist: { type: 'string', default: fileURLToPath(new URL('../dist', import.meta.url)) },
-    help: { type: 'boolean', default: false },
-  },
+const { options, dist } = readOptions(HELP, {
+  rounds: { type: 'string', default: '300' },
+  runs: { type: 'string', default: '10' },
+  tokens: { type: 'string', default: '200' },
+  prompt: { type: 'string', default: '0' },
 });
-if (options.help) {
-  console.log(HELP);
-  process.exit(0);
-}
-if (!existsSync(resolve(options.dist, 'app.js'))) {
-  console.error(`${options.dist} holds no build: run npm run build first.`);
-  process.exit(1);
-}
 const [rounds, runs, tokens, prompt] = [options.rounds, options.runs, options.tokens, options.prompt].map(Number);
-const dist = pathToFileURL(resolve(options.dist)).href;
 const { readEnv } = await import(`${dist}/env.js`);
 const { createServices } = await import(`${dist}/services.js`);
 
