@@ -1,6 +1,6 @@
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { z } from 'zod';
-import { BuildProblem } from '../build-problem.ts';
+import { openProblem } from '../build-problem.ts';
 import { createSharing } from '../sharing.ts';
 import type { MemoryUpkeep, OpenedMemory } from './define.ts';
 import { inProcess } from './in-process.ts';
@@ -53,9 +53,7 @@ export function createMemoryPool(root: string): MemoryPool {
       const { value, release } = await memories
         .acquire(JSON.stringify(config), () => openKind(config, root))
         .catch((cause: unknown) => {
-          if (cause instanceof BuildProblem) throw cause;
-          const advice = 'check its db_url and the rights of its folder';
-          throw new BuildProblem(`The ${config.type} memory cannot be opened: ${advice}.`, { cause });
+          throw openProblem(`${config.type} memory`, cause);
         });
       const { checkpointer, id, upkeep, watch } = value;
       return { checkpointer, id, kind: config.type, upkeep, watch, release };

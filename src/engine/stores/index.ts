@@ -1,6 +1,6 @@
 import type { BaseStore } from '@langchain/langgraph-checkpoint';
 import { z } from 'zod';
-import { BuildProblem } from '../build-problem.ts';
+import { openProblem } from '../build-problem.ts';
 import { createSharing } from '../sharing.ts';
 import type { ItemTable } from './define.ts';
 import { inProcess } from './in-process.ts';
@@ -42,9 +42,7 @@ export function createStorePool(root: string): StorePool {
         const { ItemStore } = await import('./item-store.ts');
         return { store: new ItemStore(value), release };
       } catch (cause) {
-        if (cause instanceof BuildProblem) throw cause;
-        const advice = 'check its db_url and the rights of its folder';
-        throw new BuildProblem(`The ${config.type} store cannot be opened: ${advice}.`, { cause });
+        throw openProblem(`${config.type} store`, cause);
       }
     },
   };

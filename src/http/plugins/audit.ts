@@ -9,14 +9,13 @@ declare module 'fastify' {
   }
 }
 
-/** Whether the services have written it down themselves, in the same transaction as the change. */
-const marks = new WeakMap<FastifyRequest, AuditMark>();
-
 /**
  * Writes what admins do into the audit log, as far as it is not written together with the change itself: what was
  * refused, what failed, and what changes nothing.
  */
 export const audit = fp(async (app: FastifyInstance) => {
+  // One to a request, since it also knows whether the services have written it down themselves.
+  const marks = new WeakMap<FastifyRequest, AuditMark>();
   app.decorateRequest('audit', {
     getter(this: FastifyRequest) {
       const mark = marks.get(this) ?? markOf(this);

@@ -86,7 +86,10 @@ export async function admitAdmin(request: FastifyRequest): Promise<void> {
 export function credentialsOf(request: FastifyRequest): Credentials {
   const { authorization, 'x-api-key': apiKey } = request.headers;
   return {
-    session: sessionOf(request),
+    // Checked only where it is asked for: the runtime never does.
+    get session() {
+      return sessionOf(request);
+    },
     bearer: /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1],
     apiKey: typeof apiKey === 'string' ? apiKey.trim() : undefined,
   };

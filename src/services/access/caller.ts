@@ -16,7 +16,7 @@ export const ANONYMOUS: Caller = { kind: 'anonymous', actor: 'anonymous', userId
 /** What a request brings to show who it is from. */
 export interface Credentials {
   /** Id of the admin's session, of a cookie whose signature is good. */
-  session: string | undefined;
+  readonly session: string | undefined;
   /** `Authorization: Bearer …`: a token or a key. */
   bearer: string | undefined;
   /** `X-API-Key`. */
